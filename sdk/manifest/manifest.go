@@ -1,0 +1,99 @@
+// Package manifest reads plugin.hcl, the description of a plugin that can be
+// read without starting it. It owns the manifest's form and meaning; it must
+// not know processes, the wire or the core.
+package manifest
+
+import "github.com/gonutch/crawler/sdk/model"
+
+// APIVersion is the version of the plugin contract that this SDK speaks.
+const APIVersion = 1
+
+// Reducer says how the effects on a score field are merged.
+type Reducer string
+
+// The reducers. All are commutative and associative; First keeps the operand
+// of the smallest source URL key.
+const (
+	Add   Reducer = "add"
+	Min   Reducer = "min"
+	Max   Reducer = "max"
+	First Reducer = "first"
+)
+
+// Manifest is a plugin's description.
+type Manifest struct {
+	ID       string // such as "urlfilter-regex"; lower case, prefix names the main extension point
+	Name     string // for people
+	Version  string
+	API      int
+	Command  []string // how to start it, relative to the plugin's folder; empty for built-ins
+	Provides []Provide
+	Needs    Needs
+	// Concurrency is how many calls the plugin takes at once; 0 means the
+	// core's default.
+	Concurrency int
+	// Cache says whether answers of normalizers and filters may be cached;
+	// true unless the manifest says cache = false.
+	Cache       bool
+	MemoryLimit int64 // bytes for the whole process group; 0 means plugin.memory_limit
+	Requires    []string
+	Fields      []Field
+	Sections    []string // configuration sections of the core sent along, such as "http"
+	Settings    []Setting
+	Source      []byte // the manifest's bytes, compared with what the running plugin returns
+	File        string // where it was read from, for messages
+}
+
+// Provide is one extension of the plugin.
+type Provide struct {
+	Point      string   // extension point, such as "urlfilter"
+	Extension  string   // extension id, the plugin's id when not given
+	Schemes    []string // protocol: URL schemes
+	MIMETypes  []string // parser: MIME types, "*" for any
+	Parameters map[string]string
+}
+
+// Needs are costly inputs a plugin asks for.
+type Needs struct {
+	Content  bool
+	Inlinks  bool
+	Outlinks bool
+	Text     bool
+	Facts    []model.Fact
+}
+
+// Field is a score field.
+type Field struct {
+	Name    string
+	Reducer Reducer
+	Meaning string
+}
+
+// Type is the type of a setting.
+type Type string
+
+// The types of settings. A file's value is a path; the core resolves it
+// against the folder of the configuration file that named it, and its bytes
+// count as part of the plugin's configuration.
+const (
+	String   Type = "string"
+	Bool     Type = "bool"
+	Int      Type = "int"
+	Float    Type = "float"
+	Duration Type = "duration"
+	Size     Type = "size"
+	List     Type = "list" // of strings
+	Map      Type = "map"  // of strings
+	File     Type = "file"
+)
+
+// Setting is one setting of the plugin "<id>" block.
+type Setting struct {
+	Name    string
+	Type    Type
+	Default any // string, bool, int64, float64, []string, map[string]string or nil, by Type; durations and sizes as written
+	Meaning string
+	Nutch   string // the Nutch property it stands for, or ""
+	Secret  bool   // redacted wherever configuration is shown
+	Line    int
+}
