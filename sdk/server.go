@@ -14,7 +14,19 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/gonutch/crawler/sdk/extension/exchange"
+	"github.com/gonutch/crawler/sdk/extension/indexingfilter"
+	"github.com/gonutch/crawler/sdk/extension/indexwriter"
+	"github.com/gonutch/crawler/sdk/extension/parsefilter"
+	"github.com/gonutch/crawler/sdk/extension/parser"
+	"github.com/gonutch/crawler/sdk/extension/protocol"
+	"github.com/gonutch/crawler/sdk/extension/publisher"
+	"github.com/gonutch/crawler/sdk/extension/scoring"
+	"github.com/gonutch/crawler/sdk/extension/searcher"
+	"github.com/gonutch/crawler/sdk/extension/segmentmerge"
+	"github.com/gonutch/crawler/sdk/extension/urlexemption"
 	"github.com/gonutch/crawler/sdk/extension/urlfilter"
+	"github.com/gonutch/crawler/sdk/extension/urlnormalizer"
 	"github.com/gonutch/crawler/sdk/fault"
 	"github.com/gonutch/crawler/sdk/internal/pb/basev1"
 	"github.com/gonutch/crawler/sdk/internal/rpc"
@@ -40,7 +52,19 @@ func NewServer(p Plugin, log hclog.Logger) *Server { return &Server{plugin: p, l
 // Register registers every service on r.
 func (s *Server) Register(r grpc.ServiceRegistrar) {
 	basev1.RegisterPluginServiceServer(r, s)
+	protocol.Register(r, from(s, func(e *Extensions) protocol.Protocol { return e.Protocol }))
+	parser.Register(r, from(s, func(e *Extensions) parser.Parser { return e.Parser }))
+	parsefilter.Register(r, from(s, func(e *Extensions) parsefilter.Filter { return e.ParseFilter }))
+	urlnormalizer.Register(r, from(s, func(e *Extensions) urlnormalizer.Normalizer { return e.URLNormalizer }))
 	urlfilter.Register(r, from(s, func(e *Extensions) urlfilter.Filter { return e.URLFilter }))
+	urlexemption.Register(r, from(s, func(e *Extensions) urlexemption.Filter { return e.URLExemption }))
+	scoring.Register(r, from(s, func(e *Extensions) scoring.Filter { return e.Scoring }))
+	indexingfilter.Register(r, from(s, func(e *Extensions) indexingfilter.Filter { return e.IndexingFilter }))
+	exchange.Register(r, from(s, func(e *Extensions) exchange.Exchange { return e.Exchange }))
+	indexwriter.Register(r, from(s, func(e *Extensions) indexwriter.Writer { return e.IndexWriter }))
+	publisher.Register(r, from(s, func(e *Extensions) publisher.Publisher { return e.Publisher }))
+	segmentmerge.Register(r, from(s, func(e *Extensions) segmentmerge.Filter { return e.SegmentMerge }))
+	searcher.Register(r, from(s, func(e *Extensions) searcher.Searcher { return e.Searcher }))
 }
 
 // from returns what a point's Register asks at every call.

@@ -35,13 +35,9 @@ type Result struct {
 	Rejected string
 }
 
-// Params are the parameters of one configured instance.
+// Params are the parameters of one configured instance, those of the manifest's
+// parameters that were left out with their defaults.
 type Params map[string]string
-
-// Param describes a parameter of an instance.
-type Param struct {
-	Name, Default, Meaning string
-}
 
 // Writer writes to an index. Implementations are safe for concurrent use by
 // different instances.

@@ -37,7 +37,9 @@ func (l local) FilterURLs(ctx context.Context, urls []string) ([]Verdict, []erro
 }
 
 // Client is a filter in another process.
-type Client struct{ c urlfilterv1.URLFilterServiceClient }
+type Client struct {
+	c urlfilterv1.URLFilterServiceClient
+}
 
 var _ Batch = (*Client)(nil)
 

@@ -20,7 +20,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type filterFunc func(url string) (urlfilter.Verdict, error)
 
-func (f filterFunc) FilterURL(_ context.Context, url string) (urlfilter.Verdict, error) { return f(url) }
+func (f filterFunc) FilterURL(_ context.Context, url string) (urlfilter.Verdict, error) {
+	return f(url)
+}
 
 func connect(t *testing.T, f urlfilter.Filter) *urlfilter.Client {
 	return urlfilter.NewClient(rpctest.Connect(t, func(s grpc.ServiceRegistrar) {

@@ -91,12 +91,20 @@ func recovered(ctx context.Context, r any) error {
 	return fault.New(fault.Permanent, fmt.Errorf("panic: %v", r))
 }
 
-// Answer judges the answer of a batch call: err of the call, got answers for
-// want items. It returns the call's error with its kind, wrapped with what was
-// called, or an error of kind Invalid when the answer has the wrong length.
+// Failed returns the error of a call with its kind, wrapped with what was
+// called; nil for nil.
+func Failed(ctx context.Context, what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, wire.Error(ctx, err))
+}
+
+// Answer is Failed for a batch call that was answered with got items instead of
+// want: a wrong length is an error of kind Invalid.
 func Answer(ctx context.Context, what string, err error, got, want int) error {
 	if err != nil {
-		return fmt.Errorf("%s: %w", what, wire.Error(ctx, err))
+		return Failed(ctx, what, err)
 	}
 	if got != want {
 		return WrongLength(what, got, want)

@@ -1,0 +1,128 @@
+package indexwriter
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+
+	"github.com/gonutch/crawler/sdk/internal/pb/indexwriterv1"
+	"github.com/gonutch/crawler/sdk/internal/rpc"
+	"github.com/gonutch/crawler/sdk/internal/wire"
+)
+
+// Client is a writer in another process.
+type Client struct {
+	c indexwriterv1.IndexWriterServiceClient
+}
+
+var _ Writer = (*Client)(nil)
+
+// NewClient returns the client of the writer that cc leads to.
+func NewClient(cc grpc.ClientConnInterface) *Client {
+	return &Client{indexwriterv1.NewIndexWriterServiceClient(cc)}
+}
+
+// Open implements Writer.
+func (c *Client) Open(ctx context.Context, instance string, params Params) error {
+	_, err := c.c.Open(ctx, &indexwriterv1.OpenRequest{Instance: wire.Bytes(instance), Params: wire.Params(params)})
+	return rpc.Failed(ctx, "indexwriter: open", err)
+}
+
+// Write implements Writer.
+func (c *Client) Write(ctx context.Context, instance string, ops []Op) ([]Result, error) {
+	const what = "indexwriter: write"
+	if len(ops) == 0 {
+		return nil, nil
+	}
+	req := &indexwriterv1.WriteRequest{Instance: wire.Bytes(instance), Ops: make([]*indexwriterv1.Op, len(ops))}
+	for i := range ops {
+		req.Ops[i] = &indexwriterv1.Op{Kind: indexwriterv1.OpKind(ops[i].Kind) + 1, Document: wire.Document(&ops[i].Doc)}
+	}
+	r, err := c.c.Write(ctx, req)
+	if err := rpc.Answer(ctx, what, err, int(r.GetCount()), len(ops)); err != nil {
+		return nil, err
+	}
+	out := make([]Result, len(ops))
+	for _, rej := range r.GetRejections() {
+		if int(rej.GetIndex()) >= len(ops) {
+			return nil, rpc.Malformed(what, "rejection of operation %d of %d", rej.GetIndex(), len(ops))
+		}
+		reason := wire.Text(rej.GetReason())
+		if reason == "" {
+			reason = "refused without a reason"
+		}
+		out[rej.GetIndex()].Rejected = reason
+	}
+	return out, nil
+}
+
+// Commit implements Writer.
+func (c *Client) Commit(ctx context.Context, instance string) error {
+	_, err := c.c.Commit(ctx, &indexwriterv1.CommitRequest{Instance: wire.Bytes(instance)})
+	return rpc.Failed(ctx, "indexwriter: commit", err)
+}
+
+// Close implements Writer.
+func (c *Client) Close(ctx context.Context, instance string) error {
+	_, err := c.c.Close(ctx, &indexwriterv1.CloseRequest{Instance: wire.Bytes(instance)})
+	return rpc.Failed(ctx, "indexwriter: close", err)
+}
+
+// Register serves on s what impl returns; impl is asked at every call.
+func Register(s grpc.ServiceRegistrar, impl func() (Writer, error)) {
+	indexwriterv1.RegisterIndexWriterServiceServer(s, &server{impl: impl})
+}
+
+type server struct {
+	indexwriterv1.UnimplementedIndexWriterServiceServer
+	impl func() (Writer, error)
+}
+
+func (s *server) Open(ctx context.Context, r *indexwriterv1.OpenRequest) (*indexwriterv1.OpenResponse, error) {
+	w, err := s.impl()
+	if err != nil {
+		return nil, err
+	}
+	return &indexwriterv1.OpenResponse{}, w.Open(ctx, wire.Text(r.GetInstance()), wire.ParamsFrom(r.GetParams()))
+}
+
+func (s *server) Write(ctx context.Context, r *indexwriterv1.WriteRequest) (*indexwriterv1.WriteResponse, error) {
+	w, err := s.impl()
+	if err != nil {
+		return nil, err
+	}
+	ops := make([]Op, len(r.GetOps()))
+	for i, op := range r.GetOps() {
+		ops[i].Doc = wire.DocumentFrom(op.GetDocument())
+		if op.GetKind() == indexwriterv1.OpKind_OP_KIND_DELETE {
+			ops[i].Kind = Delete
+		}
+	}
+	results, err := w.Write(ctx, wire.Text(r.GetInstance()), ops)
+	if err != nil {
+		return nil, err
+	}
+	a := &indexwriterv1.WriteResponse{Count: uint32(len(results))}
+	for i, res := range results {
+		if res.Rejected != "" {
+			a.Rejections = append(a.Rejections, &indexwriterv1.Rejection{Index: uint32(i), Reason: wire.Bytes(res.Rejected)})
+		}
+	}
+	return a, nil
+}
+
+func (s *server) Commit(ctx context.Context, r *indexwriterv1.CommitRequest) (*indexwriterv1.CommitResponse, error) {
+	w, err := s.impl()
+	if err != nil {
+		return nil, err
+	}
+	return &indexwriterv1.CommitResponse{}, w.Commit(ctx, wire.Text(r.GetInstance()))
+}
+
+func (s *server) Close(ctx context.Context, r *indexwriterv1.CloseRequest) (*indexwriterv1.CloseResponse, error) {
+	w, err := s.impl()
+	if err != nil {
+		return nil, err
+	}
+	return &indexwriterv1.CloseResponse{}, w.Close(ctx, wire.Text(r.GetInstance()))
+}
