@@ -1,0 +1,105 @@
+package chain
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"google.golang.org/grpc"
+
+	"github.com/gonutch/crawler/sdk/extension/exchange"
+	"github.com/gonutch/crawler/sdk/model"
+)
+
+// ExchangeConfig is one configured exchange: documents that match go to the
+// writers it lists.
+type ExchangeConfig struct {
+	Name    string
+	Plugin  string
+	Writers []string
+	Params  exchange.Params
+}
+
+// Route says which writers a document goes to. With Default set no exchange
+// took it, or none is configured, and the caller's rule for such documents
+// holds.
+type Route struct {
+	Writers []string
+	Default bool
+	Err     error // an exchange failed on the document
+}
+
+type exchangeEntry struct {
+	conf  ExchangeConfig
+	stage *stage[*model.Document, bool]
+}
+
+// newExchange returns the entry of one configured exchange; it is opened in
+// every process before it is asked there.
+func newExchange(m *member, conf ExchangeConfig, l limits) exchangeEntry {
+	var mu sync.Mutex
+	opened := map[uint64]bool{}
+	open := func(ctx context.Context, b exchange.Batch, gen uint64) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if opened[gen] {
+			return nil
+		}
+		if err := b.Open(ctx, conf.Name, conf.Params); err != nil {
+			return err
+		}
+		opened[gen] = true
+		return nil
+	}
+	match := func(b exchange.Batch, gen uint64) batchFunc[*model.Document, bool] {
+		return func(ctx context.Context, docs []*model.Document) ([]bool, []error, error) {
+			if err := open(ctx, b, gen); err != nil {
+				return nil, nil, err
+			}
+			return b.MatchDocuments(ctx, conf.Name, docs)
+		}
+	}
+	s := &stage[*model.Document, bool]{
+		m: m, what: m.id + ": match documents", limits: l,
+		size: func(d **model.Document) int { return 32 + len((*d).ID) + sizeMeta((*d).Fields) },
+	}
+	if m.local != nil {
+		s.local = match(exchange.Local(m.local.Exchange), 0)
+	} else {
+		s.remote = func(cc grpc.ClientConnInterface) batchFunc[*model.Document, bool] {
+			return match(exchange.NewClient(cc), generation(cc))
+		}
+	}
+	return exchangeEntry{conf: conf, stage: s}
+}
+
+// Route asks every configured exchange about every document. The routes are as
+// many as the documents, in their order.
+func (c *Chains) Route(ctx context.Context, docs []*model.Document) ([]Route, error) {
+	out := make([]Route, len(docs))
+	for _, e := range c.exchanges {
+		match, errs, err := e.stage.run(ctx, docs)
+		if err != nil {
+			return nil, fmt.Errorf("exchange %s: %w", e.conf.Name, err)
+		}
+		for i := range docs {
+			if errs != nil && errs[i] != nil {
+				out[i].Err = fmt.Errorf("exchange %s: %w", e.conf.Name, named(e.stage.m.id, errs[i]))
+				continue
+			}
+			if !match[i] {
+				continue
+			}
+			for _, w := range e.conf.Writers {
+				if !slices.Contains(out[i].Writers, w) {
+					out[i].Writers = append(out[i].Writers, w)
+				}
+			}
+		}
+	}
+	for i := range out {
+		out[i].Default = len(out[i].Writers) == 0 && out[i].Err == nil
+	}
+	return out, nil
+}
