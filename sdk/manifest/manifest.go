@@ -40,6 +40,9 @@ type Manifest struct {
 	Fields      []Field
 	Sections    []string // configuration sections of the core sent along, such as "http"
 	Settings    []Setting
+	// Parameters are those of each configured instance: index_writer "name" and
+	// exchange "name" blocks. Empty when the plugin takes none.
+	Parameters []Setting
 	Source      []byte // the manifest's bytes, compared with what the running plugin returns
 	File        string // where it was read from, for messages
 }
@@ -87,13 +90,21 @@ const (
 	File     Type = "file"
 )
 
-// Setting is one setting of the plugin "<id>" block.
+// Setting is one setting of the plugin "<id>" block, one parameter of an
+// instance (index_writer and exchange blocks), or one setting of the core.
 type Setting struct {
 	Name    string
 	Type    Type
 	Default any // string, bool, int64, float64, []string, map[string]string or nil, by Type; durations and sizes as written
 	Meaning string
 	Nutch   string // the Nutch property it stands for, or ""
-	Secret  bool   // redacted wherever configuration is shown
-	Line    int
+	// NutchUnit is the unit of Nutch's bare numbers ("s", "ms", "min", "h", "d",
+	// "bytes"), or for texts how Nutch's values are called here
+	// ("AdaptiveFetchSchedule=adaptive, ..."), or "".
+	NutchUnit string
+	OneOf     []string // the texts allowed; nil for any
+	Min, Max  string   // bounds, written as the type is; "" for none
+	Off       bool     // -1 is allowed too and means off or no limit
+	Secret    bool     // redacted wherever configuration is shown
+	Line      int
 }

@@ -1,0 +1,236 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"sort"
+	"strings"
+
+	"github.com/gonutch/crawler/sdk/hclconf"
+	"github.com/gonutch/crawler/sdk/manifest"
+)
+
+// Choice is the plugins that take part, and their order at each point.
+type Choice struct {
+	Plugins []*manifest.Manifest // by id
+	chains  map[string][]*manifest.Manifest
+}
+
+// Chain returns the chosen plugins that provide point, in the order they run.
+func (c *Choice) Chain(point string) []*manifest.Manifest { return c.chains[point] }
+
+// Choose applies plugin.includes, excludes, add and remove to the known
+// manifests and orders each point by its order setting: what is listed runs
+// first, the rest in id order (Nutch takes the list as a whitelist and leaves
+// the rest's order open). A name of the user that matches nothing and a
+// requirement that is not met are errors; the error holds all of them.
+func (c *Config) Choose(manifests []*manifest.Manifest) (*Choice, error) {
+	ch := &chooser{c: c, known: append([]*manifest.Manifest(nil), manifests...), why: map[string]*entry{}}
+	sort.Slice(ch.known, func(i, j int) bool { return ch.known[i].ID < ch.known[j].ID })
+	for _, m := range ch.known {
+		ch.ids = append(ch.ids, m.ID)
+	}
+	ch.choose()
+	out := &Choice{chains: map[string][]*manifest.Manifest{}}
+	for _, m := range ch.known {
+		if ch.why[m.ID] != nil {
+			out.Plugins = append(out.Plugins, m)
+		}
+	}
+	ch.requirements(out.Plugins)
+	ch.instances(out.Plugins)
+	for _, point := range manifest.Points() {
+		out.chains[point] = ch.order(point, out.Plugins)
+	}
+	if err := ch.problems.Err(); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+type chooser struct {
+	c        *Config
+	known    []*manifest.Manifest // by id
+	ids      []string
+	why      map[string]*entry // id → the setting that chose it
+	problems hclconf.Problems
+}
+
+func (ch *chooser) problem(e *entry, format string, args ...any) {
+	ch.problems = append(ch.problems, e.problem(format, args...))
+}
+
+func (ch *chooser) choose() {
+	includes, excludes := ch.c.entry("plugin.includes"), ch.c.entry("plugin.excludes")
+	for _, id := range ch.matching(includes) {
+		ch.why[id] = includes
+	}
+	for _, id := range ch.matching(excludes) {
+		delete(ch.why, id)
+	}
+	for _, id := range ch.listed("plugin.add") {
+		ch.why[id] = ch.c.entry("plugin.add")
+	}
+	for _, id := range ch.listed("plugin.remove") {
+		delete(ch.why, id)
+	}
+}
+
+// listed returns the known ids of a list of ids.
+func (ch *chooser) listed(key string) []string {
+	e := ch.c.entry(key)
+	list, _ := e.value.([]string)
+	var out []string
+	for _, id := range list {
+		if contains(ch.ids, id) {
+			out = append(out, id)
+		} else {
+			ch.problem(e, "%s: there is no plugin %q%s", key, id, hclconf.DidYouMean(id, ch.ids))
+		}
+	}
+	return out
+}
+
+// matching returns the ids that a regular expression matches in full, and
+// reports each of its alternatives that matches none.
+func (ch *chooser) matching(e *entry) []string {
+	text, _ := e.value.(string)
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return nil
+	}
+	re, err := fullMatch(text)
+	if err != nil {
+		ch.problem(e, "%s: %v", e.key, err)
+		return nil
+	}
+	var out []string
+	for _, id := range ch.ids {
+		if re.MatchString(id) {
+			out = append(out, id)
+		}
+	}
+	if e.origin.Layer != Default { // the built binary's own test sees to the default's
+		for _, alt := range alternatives(text) {
+			ch.checkAlternative(e, text, alt)
+		}
+	}
+	return out
+}
+
+func fullMatch(text string) (*regexp.Regexp, error) {
+	if _, err := regexp.Compile(text); err != nil { // without the group, so that ")(" is refused
+		return nil, fmt.Errorf("%q is no regular expression: %s", text, strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+	}
+	return regexp.Compile(`^(?:` + text + `)$`)
+}
+
+func (ch *chooser) checkAlternative(e *entry, text string, alt alternative) {
+	if re, err := fullMatch(alt.text); err == nil {
+		for _, id := range ch.ids {
+			if re.MatchString(id) {
+				return
+			}
+		}
+	}
+	what := fmt.Sprintf("%q matches no plugin%s", alt.text, hclconf.DidYouMean(alt.text, ch.ids))
+	if alt.text == "" {
+		what = "there is nothing between two \"|\""
+	}
+	p := e.problem("%s: %s", e.key, what)
+	if e.file != nil && e.file.Text(e.at) == `"`+text+`"` { // no escapes: the caret can point into the text
+		at := e.at
+		at.Start.Byte, at.Start.Column = at.Start.Byte+1+alt.from, at.Start.Column+1+alt.from
+		at.End.Byte = e.at.Start.Byte + 1 + alt.to
+		p = e.file.Problem(at, "%s: %s", e.key, what)
+	}
+	ch.problems = append(ch.problems, p)
+}
+
+func (ch *chooser) requirements(chosen []*manifest.Manifest) {
+	for _, m := range chosen {
+		for _, id := range m.Requires {
+			switch {
+			case ch.why[id] != nil:
+			case contains(ch.ids, id):
+				ch.problem(ch.why[m.ID], "plugin %s requires %s, which is not chosen: write plugin { add = [%q] }", m.ID, id, id)
+			default:
+				ch.problem(ch.why[m.ID], "plugin %s requires %s, which is not installed%s", m.ID, id, hclconf.DidYouMean(id, ch.ids))
+			}
+		}
+	}
+}
+
+// instances reports instances of the user whose plugin is not chosen. The
+// default writer goes silently with its plugin.
+func (ch *chooser) instances(chosen []*manifest.Manifest) {
+	for _, kind := range instanceBlocks() {
+		for _, name := range ch.c.ko.MapKeys(kind) {
+			e := ch.c.entry(kind + delim + name + delim + "plugin")
+			if e == nil || e.origin.Layer == Default || !ch.c.enabled(kind, name) {
+				continue
+			}
+			id := fmt.Sprint(e.value)
+			if contains(ch.ids, id) && byID(chosen, id) == nil {
+				ch.problem(e, "plugin %s is not chosen: write plugin { add = [%q] }, or enabled = false in this %s", id, id, kind)
+			}
+		}
+	}
+}
+
+// order returns the chosen plugins of point in the order they run.
+func (ch *chooser) order(point string, chosen []*manifest.Manifest) []*manifest.Manifest {
+	var rest []*manifest.Manifest
+	for _, m := range chosen {
+		if _, ok := m.Provided(point); ok {
+			rest = append(rest, m)
+		}
+	}
+	e := ch.c.entry(point + delim + "order")
+	if e == nil {
+		return rest
+	}
+	list, _ := e.value.([]string)
+	var out []*manifest.Manifest
+	for _, name := range list {
+		m := named(name, point, ch.known)
+		switch {
+		case m == nil:
+			ch.problem(e, "%s: no %s is called %q%s", e.key, point, name, hclconf.DidYouMean(name, providers(point, ch.known)))
+		case byID(out, m.ID) != nil:
+			ch.problem(e, "%s: %q is listed twice", e.key, name)
+		case byID(rest, m.ID) != nil:
+			out = append(out, m)
+		case e.origin.Layer != Default:
+			ch.problem(e, "%s: plugin %s is not chosen: write plugin { add = [%q] }, or take it from the list", e.key, m.ID, m.ID)
+		}
+	}
+	for _, m := range rest {
+		if byID(out, m.ID) == nil {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// named finds a provider of point by plugin id, extension id, or Nutch's class
+// name, whose last part is the extension id.
+func named(name, point string, known []*manifest.Manifest) *manifest.Manifest {
+	for _, m := range known {
+		p, ok := m.Provided(point)
+		if ok && (m.ID == name || p.Extension == name || strings.HasSuffix(name, "."+p.Extension)) {
+			return m
+		}
+	}
+	return nil
+}
+
+func providers(point string, known []*manifest.Manifest) []string {
+	var ids []string
+	for _, m := range known {
+		if _, ok := m.Provided(point); ok {
+			ids = append(ids, m.ID)
+		}
+	}
+	return ids
+}

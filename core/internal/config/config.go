@@ -1,0 +1,240 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/go-viper/mapstructure/v2"
+	"github.com/hashicorp/hcl/v2"
+	"github.com/knadh/koanf/v2"
+
+	"github.com/gonutch/crawler/sdk/hclconf"
+	"github.com/gonutch/crawler/sdk/manifest"
+	"github.com/gonutch/crawler/sdk/setting"
+)
+
+// Options say where configuration is read from.
+type Options struct {
+	Defaults []byte   // nutch-default.hcl
+	Files    []string // --config files, later ones win
+	Environ  []string // "NAME=value" as os.Environ returns them; only CRAWLER_… is looked at, besides env()
+	Sets     []string // -D section.key=value, later ones win
+}
+
+// Config is the effective configuration.
+type Config struct {
+	schema       *schema
+	ko           *koanf.Koanf // layers; its leaves are refs
+	entries      []*entry     // what refs point at
+	pending      map[string]any
+	pluginBlocks []pluginBlock
+	unresolved   []*entry // -D in the Nutch spelling of a plugin's property
+	environ      map[string]string
+	problems     hclconf.Problems
+}
+
+// ref is a leaf of the layered tree: an index into Config.entries. It keeps
+// each value together with its origin through koanf's merges.
+type ref int
+
+// delim can't occur in keys: sections, setting names, plugin ids and instance
+// names hold letters, digits, "-" and "_".
+const delim = "."
+
+// Load reads all layers. The error holds every problem found (hclconf.Problems)
+// and is for the user to mend.
+func Load(o Options) (*Config, error) {
+	c := &Config{ko: koanf.New(delim), environ: map[string]string{}}
+	for _, kv := range o.Environ {
+		if name, v, ok := strings.Cut(kv, "="); ok {
+			c.environ[name] = v
+		}
+	}
+	if err := c.loadDefaults(o.Defaults); err != nil {
+		return nil, err
+	}
+	for _, name := range o.Files {
+		c.loadFile(name)
+	}
+	c.loadEnviron()
+	c.loadSets(o.Sets)
+	if err := c.problems.Err(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *Config) loadDefaults(src []byte) error {
+	f, body, ps := hclconf.Parse(DefaultsName, src)
+	if ps != nil {
+		return ps.Err()
+	}
+	if c.schema, ps = readSchema(f, body); ps != nil {
+		return ps.Err()
+	}
+	c.begin()
+	(&fileLayer{c: c, layer: Default, file: f, seen: map[string]hcl.Range{}}).read(body)
+	c.commit()
+	return c.problems.Err()
+}
+
+func (c *Config) loadFile(name string) {
+	src, err := os.ReadFile(name)
+	if err != nil {
+		c.problems = append(c.problems, hclconf.Problem{Where: name, Text: readProblem(err)})
+		return
+	}
+	f, body, ps := hclconf.Parse(name, src)
+	if ps != nil {
+		c.problems = append(c.problems, ps...)
+		return
+	}
+	c.begin()
+	l := &fileLayer{c: c, layer: Site, file: f, ctx: c.functions(filepath.Dir(name)), seen: map[string]hcl.Range{}}
+	l.read(body)
+	c.commit()
+}
+
+// readProblem says why a file named by the user can't be read, without
+// repeating its name.
+func readProblem(err error) string {
+	var pe *os.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	return "can't read the configuration file: " + err.Error()
+}
+
+// begin starts a layer; add puts values into it; commit lays it over those
+// before.
+func (c *Config) begin() { c.pending = map[string]any{} }
+
+func (c *Config) add(e *entry, path ...string) {
+	m := c.pending
+	for _, p := range path[:len(path)-1] {
+		next, ok := m[p].(map[string]any)
+		if !ok {
+			next = map[string]any{}
+			m[p] = next
+		}
+		m = next
+	}
+	c.entries = append(c.entries, e)
+	m[path[len(path)-1]] = ref(len(c.entries) - 1)
+}
+
+func (c *Config) commit() {
+	c.dropReplaced()
+	if err := c.ko.Load(layerMap(c.pending), nil); err != nil {
+		panic(fmt.Sprintf("config: merge a layer: %v", err)) // merging plain maps can't fail
+	}
+	c.pending = nil
+}
+
+// layerMap is a koanf.Provider of an already parsed layer.
+type layerMap map[string]any
+
+// Read implements koanf.Provider.
+func (m layerMap) Read() (map[string]any, error) { return m, nil }
+
+// ReadBytes implements koanf.Provider.
+func (layerMap) ReadBytes() ([]byte, error) {
+	return nil, errors.New("config: a layer has no bytes")
+}
+
+// entry returns the effective entry at a full key, or nil.
+func (c *Config) entry(key string) *entry {
+	if r, ok := c.ko.Get(key).(ref); ok {
+		return c.entries[r]
+	}
+	return nil
+}
+
+// Get returns the effective value of key, such as "http.agent_name".
+func (c *Config) Get(key string) (Value, bool) {
+	e := c.entry(key)
+	if e == nil {
+		return Value{}, false
+	}
+	return e.shown(), true
+}
+
+// All returns every effective value: the core's settings in the order of
+// nutch-default.hcl, then plugins and instances by key. Secrets, and settings
+// of plugins before ValidatePlugins has explained them, are hidden.
+func (c *Config) All() []Value {
+	out := make([]Value, 0, len(c.schema.settings))
+	for _, s := range c.schema.sections {
+		for _, k := range c.schema.keys[s] {
+			out = append(out, c.entry(s+delim+k).shown())
+		}
+	}
+	keys := c.ko.Keys()
+	sort.Strings(keys)
+	for _, k := range keys {
+		if c.schema.settings[k] == nil {
+			if e := c.entry(k); e != nil {
+				out = append(out, e.shown())
+			}
+		}
+	}
+	return out
+}
+
+// Sections returns the names of the core's sections in the order of
+// nutch-default.hcl.
+func (c *Config) Sections() []string { return append([]string(nil), c.schema.sections...) }
+
+// Decode fills the struct that into points at from a section of the core, by
+// the tags `hcl:"server_delay"`. Durations go into setting.Duration or
+// time.Duration, sizes into setting.Size or int64. A field without a setting of
+// its name is an error; settings without a field are left alone.
+func (c *Config) Decode(section string, into any) error {
+	if c.schema.keys[section] == nil {
+		return fmt.Errorf("decode configuration: there is no section %q", section)
+	}
+	err := c.ko.UnmarshalWithConf(section, into, koanf.UnmarshalConf{
+		DecoderConfig: &mapstructure.DecoderConfig{
+			TagName: "hcl", ErrorUnset: true, Result: into,
+			MatchName:  func(key, field string) bool { return key == field },
+			DecodeHook: c.decodeHook,
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("decode configuration section %s: %w", section, err)
+	}
+	return nil
+}
+
+// decodeHook replaces refs by their values in the form the field wants.
+func (c *Config) decodeHook(from, to reflect.Value) (any, error) {
+	r, ok := from.Interface().(ref)
+	if !ok {
+		return from.Interface(), nil
+	}
+	e := c.entries[r]
+	t, isText := e.value.(string)
+	switch {
+	case isText && e.setting.Type == manifest.Duration && to.Type() != reflect.TypeFor[string]():
+		d, err := setting.ParseDuration(t)
+		if to.Type() == reflect.TypeFor[time.Duration]() {
+			return d, err
+		}
+		return setting.Duration(d), err
+	case isText && e.setting.Type == manifest.Size && to.Type() != reflect.TypeFor[string]():
+		n, err := setting.ParseSize(t)
+		if to.Type() == reflect.TypeFor[setting.Size]() {
+			return setting.Size(n), err
+		}
+		return n, err
+	case isText && e.setting.Type == manifest.File && t != "":
+		return e.path(t)
+	}
+	return e.value, nil
+}

@@ -1,0 +1,284 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/gonutch/crawler/sdk"
+	"github.com/gonutch/crawler/sdk/hclconf"
+	"github.com/gonutch/crawler/sdk/manifest"
+)
+
+// pluginBlock is a place where settings of a plugin are given.
+type pluginBlock struct {
+	id     string
+	file   *hclconf.File // nil for environment and -D
+	at     hcl.Range
+	origin Origin
+}
+
+// File is a file that a setting names.
+type File struct {
+	Setting string // full key
+	Path    string // absolute
+	Origin  Origin
+}
+
+// ValidatePlugins checks everything that needs manifests: plugin blocks,
+// instances, -D in the Nutch spelling of a plugin's property. The error holds
+// every problem. It is called once, before the Config is shared.
+func (c *Config) ValidatePlugins(manifests []*manifest.Manifest) error {
+	c.problems = nil
+	c.resolveSets(manifests)
+	ids := make([]string, 0, len(manifests))
+	for _, m := range manifests {
+		ids = append(ids, m.ID)
+		for _, s := range m.Sections {
+			if c.schema.keys[s] == nil {
+				c.problems = append(c.problems, hclconf.Problem{
+					Where: m.File, Text: fmt.Sprintf("sections: there is no section %q%s", s, hclconf.DidYouMean(s, c.schema.sections)),
+				})
+			}
+		}
+	}
+	for _, b := range c.pluginBlocks {
+		if byID(manifests, b.id) == nil {
+			text := fmt.Sprintf("there is no plugin %q%s", b.id, hclconf.DidYouMean(b.id, ids))
+			if b.file != nil {
+				c.problems = append(c.problems, b.file.Problem(b.at, "%s", text))
+			} else {
+				c.problems = append(c.problems, hclconf.Problem{Where: b.origin.String(), Text: text})
+			}
+		}
+	}
+	for _, m := range manifests {
+		c.validateBlock("plugin"+delim+m.ID, "plugin "+m.ID, m.Settings, nil, m)
+	}
+	for _, kind := range instanceBlocks() {
+		for _, name := range c.ko.MapKeys(kind) {
+			c.validateInstance(kind, name, manifests, ids)
+		}
+	}
+	return c.problems.Err()
+}
+
+func byID(manifests []*manifest.Manifest, id string) *manifest.Manifest {
+	for _, m := range manifests {
+		if m.ID == id {
+			return m
+		}
+	}
+	return nil
+}
+
+// resolveSets gives -D in Nutch's spelling to the plugins whose property it is.
+func (c *Config) resolveSets(manifests []*manifest.Manifest) {
+	c.begin()
+	var known []string
+	for _, e := range c.unresolved {
+		found := false
+		for _, m := range manifests {
+			for i := range m.Settings {
+				s := &m.Settings[i]
+				known = append(known, "plugin."+m.ID+"."+s.Name)
+				if s.Nutch != "" {
+					known = append(known, s.Nutch)
+				}
+				if s.Nutch == e.origin.Name {
+					each := *e
+					each.nutch, each.unit = true, s.NutchUnit
+					c.addFree(&each, "plugin", m.ID, s.Name)
+					found = true
+				}
+			}
+		}
+		if !found {
+			c.problems = append(c.problems, e.problem("%s", c.unknownSet(e.key, known)))
+		}
+	}
+	c.unresolved = nil
+	c.commit()
+}
+
+// validateBlock types the values under prefix by settings, own first.
+func (c *Config) validateBlock(prefix, where string, settings, own []manifest.Setting, m *manifest.Manifest) {
+	names := make([]string, 0, len(settings)+len(own))
+	for i := range settings {
+		names = append(names, settings[i].Name)
+	}
+	for i := range own {
+		names = append(names, own[i].Name)
+	}
+	for _, name := range c.ko.MapKeys(prefix) {
+		e := c.entry(prefix + delim + name)
+		if e == nil {
+			continue
+		}
+		s := findSetting(own, name)
+		if s == nil {
+			s = findSetting(settings, name)
+		}
+		if s == nil {
+			c.problems = append(c.problems, e.keyProblem("there is no setting %s in %s%s", name, where, knownNames(name, names)))
+			continue
+		}
+		if err := e.convert(s); err != nil {
+			c.problems = append(c.problems, e.problem("%s: %v", e.key, err))
+			continue
+		}
+		c.checkFile(e, m)
+	}
+}
+
+func knownNames(name string, names []string) string {
+	if s := hclconf.DidYouMean(name, names); s != "" {
+		return s
+	}
+	if len(names) == 0 {
+		return "; it takes none"
+	}
+	return fmt.Sprintf("; it takes %q", names)
+}
+
+func findSetting(list []manifest.Setting, name string) *manifest.Setting {
+	for i := range list {
+		if list[i].Name == name {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// checkFile reports a file that is not there at the place that names it.
+func (c *Config) checkFile(e *entry, m *manifest.Manifest) {
+	name, ok := e.value.(string)
+	if e.setting.Type != manifest.File || !ok || name == "" {
+		return
+	}
+	p, err := e.path(name)
+	if err == nil {
+		_, err = os.Stat(p)
+	}
+	if os.IsNotExist(err) {
+		err = fmt.Errorf("there is no file %s", p)
+	}
+	if err != nil {
+		c.problems = append(c.problems, e.problem("%s: %v", e.key, err))
+	}
+}
+
+func (c *Config) validateInstance(kind, name string, manifests []*manifest.Manifest, ids []string) {
+	prefix := kind + delim + name
+	e := c.entry(prefix + delim + "plugin")
+	if e == nil {
+		for _, k := range c.ko.MapKeys(prefix) { // say it at one of its lines
+			if any := c.entry(prefix + delim + k); any != nil {
+				c.problems = append(c.problems, any.keyProblem("%s %q has no plugin; write plugin = \"...\" in it", kind, name))
+				return
+			}
+		}
+		return
+	}
+	own := instanceSettings(kind)
+	if err := e.convert(&own[0]); err != nil {
+		c.problems = append(c.problems, e.problem("%s: %v", e.key, err))
+		return
+	}
+	m := byID(manifests, fmt.Sprint(e.value))
+	if m == nil {
+		if e.origin.Layer != Default {
+			c.problems = append(c.problems, e.problem("there is no plugin %q%s", e.value, hclconf.DidYouMean(fmt.Sprint(e.value), ids)))
+		}
+		return
+	}
+	point := manifest.IndexWriter
+	if kind == "exchange" {
+		point = manifest.Exchange
+	}
+	if _, ok := m.Provided(point); !ok {
+		c.problems = append(c.problems, e.problem("plugin %q is no %s", m.ID, kind))
+		return
+	}
+	c.validateBlock(prefix, fmt.Sprintf("%s %q (plugin %s)", kind, name, m.ID), m.Parameters, own, m)
+	c.checkWriters(kind, name)
+}
+
+// checkWriters checks the writers an exchange names.
+func (c *Config) checkWriters(kind, name string) {
+	e := c.entry(kind + delim + name + delim + "writers")
+	if kind != "exchange" || e == nil {
+		return
+	}
+	writers := c.ko.MapKeys("index_writer")
+	list, _ := e.value.([]string)
+	for _, w := range list {
+		if !contains(writers, w) {
+			c.problems = append(c.problems, e.problem("there is no index_writer %q%s", w, hclconf.DidYouMean(w, writers)))
+		}
+	}
+}
+
+// PluginSettings returns what m's process gets: its own settings with the
+// manifest's defaults filled in, and the core's sections it asks for. The files
+// that its settings name come along so that their bytes can count as part of
+// its configuration. Secrets are in clear. Call ValidatePlugins first.
+func (c *Config) PluginSettings(m *manifest.Manifest) (sdk.Settings, []File, error) {
+	own := map[string]any{}
+	var files []File
+	for i := range m.Settings {
+		s := &m.Settings[i]
+		v, file, err := c.resolved("plugin"+delim+m.ID+delim+s.Name, s, m)
+		if err != nil {
+			return sdk.Settings{}, nil, err
+		}
+		if file != nil {
+			files = append(files, *file)
+		}
+		if v != nil {
+			own[s.Name] = v
+		}
+	}
+	out := sdk.Settings{Sections: map[string]json.RawMessage{}}
+	var err error
+	if out.Own, err = json.Marshal(own); err != nil {
+		return sdk.Settings{}, nil, fmt.Errorf("encode settings of plugin %s: %w", m.ID, err)
+	}
+	for _, section := range m.Sections {
+		values := map[string]any{}
+		for _, k := range c.schema.keys[section] {
+			values[k] = c.entry(section + delim + k).value
+		}
+		if out.Sections[section], err = json.Marshal(values); err != nil {
+			return sdk.Settings{}, nil, fmt.Errorf("encode section %s for plugin %s: %w", section, m.ID, err)
+		}
+	}
+	return out, files, nil
+}
+
+// resolved is the value at key, or s's default; files as absolute paths.
+func (c *Config) resolved(key string, s *manifest.Setting, m *manifest.Manifest) (any, *File, error) {
+	v, origin := s.Default, Origin{File: m.File, Line: s.Line, Column: 1}
+	e := c.entry(key)
+	if e != nil {
+		v, origin = e.value, e.origin
+	}
+	name, ok := v.(string)
+	if s.Type != manifest.File || !ok || name == "" {
+		return v, nil, nil
+	}
+	var path string
+	var err error
+	if e != nil {
+		path, err = e.path(name)
+	} else {
+		path, err = filepath.Abs(filepath.Join(filepath.Dir(m.File), name))
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("setting %s: %w", key, err)
+	}
+	return path, &File{Setting: key, Path: path, Origin: origin}, nil
+}

@@ -1,0 +1,159 @@
+package config
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/gonutch/crawler/sdk/hclconf"
+	"github.com/gonutch/crawler/sdk/manifest"
+)
+
+// envPrefix starts the names of the environment variables that are settings.
+const envPrefix = "CRAWLER_"
+
+// loadEnviron reads CRAWLER_SECTION__KEY, CRAWLER_PLUGIN__ID__KEY and
+// CRAWLER_INDEX_WRITER__NAME__KEY.
+func (c *Config) loadEnviron() {
+	c.begin()
+	names := make([]string, 0, len(c.environ))
+	for n := range c.environ {
+		if strings.HasPrefix(n, envPrefix) {
+			names = append(names, n)
+		}
+	}
+	sort.Strings(names)
+	for _, n := range names {
+		c.environment(n, c.environ[n])
+	}
+	c.commit()
+}
+
+func (c *Config) environment(name, text string) {
+	e := &entry{raw: text, text: true, origin: Origin{Layer: Environment, Name: name}}
+	parts := strings.Split(strings.ToLower(strings.TrimPrefix(name, envPrefix)), "__")
+	switch {
+	case len(parts) == 1:
+		c.singleUnderscore(name, parts[0])
+	case len(parts) == 3 && parts[0] == "plugin":
+		id := strings.ReplaceAll(parts[1], "_", "-")
+		c.pluginBlocks = append(c.pluginBlocks, pluginBlock{id: id, origin: e.origin})
+		c.addFree(e, "plugin", id, parts[2])
+	case len(parts) == 3 && contains(instanceBlocks(), parts[0]):
+		instance := c.envInstance(parts[0], parts[1])
+		if instance == "" {
+			c.problems = append(c.problems, e.problem("there is no %s %q in the configuration files", parts[0], parts[1]))
+			return
+		}
+		c.addFree(e, parts[0], instance, parts[2])
+	case len(parts) == 2 && c.schema.settings[parts[0]+delim+parts[1]] != nil:
+		c.addKnown(e, parts[0]+delim+parts[1])
+	case len(parts) == 2 && c.schema.keys[parts[0]] != nil:
+		c.problems = append(c.problems, e.problem("%s", c.schema.unknownKey(parts[0], parts[1])))
+	default:
+		c.problems = append(c.problems, e.problem("%s", c.unknownSection(parts[0])))
+	}
+}
+
+// singleUnderscore explains CRAWLER_HTTP_AGENT_NAME. Other variables of that
+// form are not ours to judge.
+func (c *Config) singleUnderscore(name, rest string) {
+	for key := range c.schema.settings {
+		section, k, _ := strings.Cut(key, delim)
+		if section+"_"+k == rest {
+			c.problems = append(c.problems, hclconf.Problem{
+				Where: Origin{Layer: Environment, Name: name}.String(),
+				Text:  fmt.Sprintf("write %s%s__%s, with two \"_\" after the section", envPrefix, strings.ToUpper(section), strings.ToUpper(k)),
+			})
+			return
+		}
+	}
+}
+
+// envInstance finds the instance whose name is written as name in the
+// environment, or "".
+func (c *Config) envInstance(kind, name string) string {
+	for _, n := range c.ko.MapKeys(kind) {
+		if strings.ToLower(strings.ReplaceAll(n, "-", "_")) == name {
+			return n
+		}
+	}
+	return ""
+}
+
+// loadSets reads -D key=value.
+func (c *Config) loadSets(sets []string) {
+	c.begin()
+	for _, s := range sets {
+		key, text, ok := strings.Cut(s, "=")
+		key = strings.TrimSpace(key)
+		e := &entry{raw: text, text: true, origin: Origin{Layer: CommandLine, Name: key}}
+		if !ok || key == "" {
+			c.problems = append(c.problems, hclconf.Problem{Where: "-D " + s, Text: "write -D section.key=value"})
+			continue
+		}
+		c.set(e, key)
+	}
+	c.commit()
+}
+
+func (c *Config) set(e *entry, key string) {
+	if found, nutch := c.schema.find(key); len(found) > 0 {
+		for _, f := range found {
+			each := *e
+			each.nutch, each.unit = nutch, f.unit
+			c.addKnown(&each, f.key)
+		}
+		return
+	}
+	parts := strings.Split(key, ".")
+	switch {
+	case len(parts) == 3 && parts[0] == "plugin" && manifest.ValidID(parts[1]):
+		c.pluginBlocks = append(c.pluginBlocks, pluginBlock{id: parts[1], origin: e.origin})
+		c.addFree(e, parts...)
+	case len(parts) == 3 && contains(instanceBlocks(), parts[0]) && validInstance(parts[1]):
+		c.addFree(e, parts...)
+	default:
+		e.key = key
+		c.unresolved = append(c.unresolved, e)
+	}
+}
+
+// addKnown adds the value of a setting of the core.
+func (c *Config) addKnown(e *entry, key string) {
+	section, name, _ := strings.Cut(key, delim)
+	e.key, e.name = key, name
+	if err := e.convert(c.schema.settings[key]); err != nil {
+		c.problems = append(c.problems, e.problem("%s: %v", key, err))
+		return
+	}
+	c.add(e, section, name)
+}
+
+// addFree adds a value that a manifest explains later.
+func (c *Config) addFree(e *entry, path ...string) {
+	e.key, e.name = strings.Join(path, delim), path[len(path)-1]
+	c.add(e, path...)
+}
+
+// unknownSet explains a -D that nothing stands for.
+func (c *Config) unknownSet(key string, plugins []string) string {
+	section, name, ok := strings.Cut(key, ".")
+	if !ok {
+		return fmt.Sprintf("there is no setting %s; write -D section.key=value", key)
+	}
+	known := append([]string(nil), plugins...)
+	for k := range c.schema.settings {
+		known = append(known, k)
+	}
+	for p := range c.schema.nutch {
+		known = append(known, p)
+	}
+	if near := hclconf.Suggest(key, known); near != "" {
+		return fmt.Sprintf("there is no setting %s; did you mean %q?", key, near)
+	}
+	if c.schema.keys[section] != nil {
+		return c.schema.unknownKey(section, strings.ReplaceAll(name, ".", "_"))
+	}
+	return c.unknownSection(section)
+}

@@ -1,0 +1,1012 @@
+# Every setting of the crawler's core: meaning, type, the Nutch property it
+# stands for, and the default. This file is built into the program, which takes
+# its knowledge of the settings from here; changing a copy of it does nothing.
+# Write what you want to change into a file of your own and name it with
+# --config (repeatable; later files win), for instance:
+#
+#   http {
+#     agent_name = "mycrawler"
+#     agent_url  = "https://example.org/crawler.html"
+#   }
+#
+# Stronger than files are environment variables, CRAWLER_HTTP__AGENT_NAME, and
+# stronger still is the command line, -D http.agent_name=mycrawler. There
+# Nutch's spelling with Nutch's units is taken too: -D http.timeout=10000.
+#
+# Durations and sizes are texts with a unit: "500ms", "5s", "10m", "2h", "30d";
+# "64KiB", "10MiB", "1GB". env("NAME") and file("path") read secrets, which are
+# never shown. A "Type" line stands where the default doesn't show the type;
+# "or -1" means that -1 ("-1" for durations and sizes) switches the limit off.
+# Settings of plugins are in the plugins' own manifests and are changed in
+# plugin "<id>" { ... }. "crawler config show" lists all.
+
+crawl {
+  # The crawl directory: everything the crawler stores for one crawl.
+  dir = "crawl"
+}
+
+plugin {
+  # Regular expression; plugins whose whole id matches take part.
+  # Nutch: plugin.includes
+  includes = "protocol-(http|file)|parse-(html|text)|urlfilter-(regex|validator)|urlnormalizer-(basic|regex|pass)|scoring-opic|index-(basic|anchor|more)|indexer-bleve"
+
+  # Regular expression; plugins whose whole id matches don't take part.
+  # Nutch: plugin.excludes
+  excludes = ""
+
+  # Ids of plugins that take part besides those in includes.
+  add = []
+
+  # Ids of plugins that don't take part although includes or add names them.
+  remove = []
+
+  # Folders searched for third-party plugins, one folder below for each. A
+  # folder that isn't there is skipped, unless it was set by you.
+  # Nutch: plugin.folders
+  folders = ["plugins"]
+
+  # How long a plugin may take from its start to its first answer.
+  # Type: duration, min 100ms
+  start_timeout = "30s"
+
+  # How long one call of a plugin may take. Fetching and parsing have limits of
+  # their own: http.timeout and parser.timeout.
+  # Type: duration, min 10ms
+  call_timeout = "30s"
+
+  # How long a plugin gets to end by itself before it is killed.
+  # Type: duration, min 0s
+  stop_timeout = "5s"
+
+  # Time between two health checks of a plugin, and what one may take.
+  # Type: duration, min 100ms
+  health_interval = "5s"
+
+  # How long a plugin may leave health checks unanswered before it is replaced.
+  # Type: duration, min 100ms
+  health_timeout = "15s"
+
+  # Memory of a plugin's whole process group; one that uses more is replaced.
+  # A plugin's manifest may ask for another limit.
+  # Type: size, min 32MiB, or -1
+  memory_limit = "512MiB"
+
+  # Threads a Go plugin may run at once (GOMAXPROCS); 0 lets it use all.
+  # Type: int, min 0, max 1024
+  gomaxprocs = 2
+
+  # Calls a plugin gets at once when its manifest doesn't say.
+  # Type: int, min 1, max 1024
+  concurrency = 8
+
+  # Records in one call at most, for URLs.
+  # Type: int, min 1, max 100000
+  batch_urls = 500
+
+  # Records in one call at most, for pages and documents.
+  # Type: int, min 1, max 1000
+  batch_pages = 16
+
+  # Bytes in one call at most, a single greater record excepted.
+  # Type: size, min 4KiB, max 64MiB
+  batch_bytes = "1MiB"
+
+  # How long a call waits for more records before it goes out.
+  # Type: duration, min 0s, max 1s
+  batch_wait = "2ms"
+
+  # Greatest answer taken from a plugin in one message.
+  # Type: size, min 1MiB, max 1GiB
+  max_message = "64MiB"
+
+  # Wait before a plugin that died is started again; doubled each time.
+  # Type: duration, min 1ms
+  restart_delay = "200ms"
+
+  # The longest such wait.
+  # Type: duration, min 1ms
+  restart_delay_max = "30s"
+
+  # Deaths in a row, without one record completed, after which the command stops.
+  # Type: int, min 1
+  restart_max = 10
+
+  # Times that a record alone must kill or hang a fresh process before it is
+  # given up as poisonous.
+  # Type: int, min 1, max 100
+  quarantine_attempts = 3
+
+  # Answers of URL normalizers and filters that are remembered (URLs); 0 for none.
+  # Type: int, min 0
+  cache_entries = 200000
+
+  # Encrypt the connection to plugins although it is a socket in a private folder.
+  auto_tls = false
+
+  # Plugin id = address of a process that already runs, for debuggers.
+  reattach = {}
+
+  # Plugin id = SHA-256 of its program in hex; another program isn't started.
+  checksums = {}
+
+  # Environment variables of the crawler that plugins get too.
+  environment = []
+}
+
+http {
+  # The crawler's name: the first word of the User-Agent and the name that
+  # robots.txt files are searched for. Fetching demands it. Letters, "-" and "_".
+  # Nutch: http.agent.name
+  agent_name = ""
+
+  # A few words in the User-Agent's parentheses on what the crawler is for.
+  # Nutch: http.agent.description
+  agent_description = ""
+
+  # A page about the crawler, in the User-Agent. Fetching demands this or agent_email.
+  # Nutch: http.agent.url
+  agent_url = ""
+
+  # A mail address, in the User-Agent and the From header.
+  # Nutch: http.agent.email
+  agent_email = ""
+
+  # The version in the User-Agent.
+  # Nutch: http.agent.version
+  agent_version = "1.0"
+
+  # Further names that robots.txt files are searched for; rules of all names
+  # that are found are merged.
+  # Nutch: http.robots.agents
+  robots_agents = []
+
+  # Hosts and addresses whose robots.txt is neither fetched nor obeyed. Yours only.
+  # Nutch: http.robot.rules.allowlist
+  robots_rules_allowlist = []
+
+  # Whether 401 and 403 for robots.txt allow everything (RFC 9309) or forbid it.
+  # Nutch: http.robots.403.allow
+  robots_403_allow = true
+
+  # Whether 429, 5xx and an unreachable robots.txt hold the host back; else they allow everything.
+  # Nutch: http.robots.503.defer.visits
+  robots_503_defer_visits = true
+
+  # How long such a host is held back before robots.txt is tried again; doubled each time.
+  # Type: duration, min 1s
+  # Nutch: http.robots.503.defer.visits.delay (ms)
+  robots_503_defer_visits_delay = "5m"
+
+  # How often it is tried again in one round before the host's URLs are released.
+  # Type: int, min 0
+  # Nutch: http.robots.503.defer.visits.retries
+  robots_503_defer_visits_retries = 3
+
+  # Redirects followed for robots.txt.
+  # Type: int, min 0, max 20
+  # Nutch: http.robots.redirect.max
+  robots_redirect_max = 5
+
+  # How long a robots.txt is used before it is fetched again.
+  # Type: duration, min 1m, max 7d
+  robots_expiry = "24h"
+
+  # Bytes of a robots.txt that are read.
+  # Type: size, min 500KiB, max 16MiB
+  robots_content_limit = "500KiB"
+
+  # How long opening a connection may take, TLS included.
+  # Type: duration, min 10ms
+  # Nutch: http.timeout (ms)
+  connect_timeout = "10s"
+
+  # How long a server may send nothing.
+  # Type: duration, min 10ms
+  # Nutch: http.timeout (ms)
+  timeout = "10s"
+
+  # How long one document may take in all; what came until then is kept and
+  # marked as truncated.
+  # Type: duration, min 100ms, or -1
+  # Nutch: http.time.limit (s)
+  time_limit = "5m"
+
+  # Bytes of a document that are kept, after decoding; the rest is cut off and
+  # the page marked as truncated.
+  # Type: size, min 0, or -1
+  # Nutch: http.content.limit (bytes)
+  content_limit = "10MiB"
+
+  # Keep what was read of a document when the connection breaks, marked as truncated.
+  # Nutch: http.partial.truncated
+  partial_truncated = false
+
+  # How many times greater a decoded body may be than what was received.
+  # Type: int, min 1
+  max_decompression_ratio = 200
+
+  # Bytes of a response's headers.
+  # Type: size, min 4KiB, max 16MiB
+  max_header_size = "256KiB"
+
+  # Redirects followed at once; 0 records the target for a later round.
+  # Type: int, min 0, max 20
+  # Nutch: http.redirect.max
+  redirect_max = 0
+
+  # Drop the target (true) or record it for a later round (false) when a chain is longer.
+  # Nutch: http.redirect.max.exceeded.skip
+  redirect_max_exceeded_skip = false
+
+  # The Accept header; "" sends none.
+  # Nutch: http.accept
+  accept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+
+  # The Accept-Language header; "" sends none.
+  # Nutch: http.accept.language
+  accept_language = "en-us,en-gb,en;q=0.7,*;q=0.3"
+
+  # The Accept-Charset header; "" sends none, as browsers do.
+  # Nutch: http.accept.charset
+  accept_charset = ""
+
+  # Ask for a page only if it changed since the time the server gave (If-Modified-Since).
+  # Nutch: http.enable.if.modified.since.header
+  enable_if_modified_since_header = true
+
+  # Ask for a page only if its ETag changed (If-None-Match).
+  enable_etag_header = true
+
+  # Send the Cookie in a record's metadata, such as a seed's. Cookies of servers are never kept.
+  # Nutch: http.enable.cookie.header
+  enable_cookie_header = false
+
+  # Host name or address of a proxy; "" for none.
+  # Nutch: http.proxy.host
+  proxy_host = ""
+
+  # The proxy's port.
+  # Type: int, min 1, max 65535
+  # Nutch: http.proxy.port
+  proxy_port = 8080
+
+  # User name at the proxy.
+  # Nutch: http.proxy.username
+  proxy_username = ""
+
+  # Password at the proxy; write env("NAME") or file("path").
+  # Type: string, secret
+  # Nutch: http.proxy.password
+  proxy_password = ""
+
+  # Kind of proxy.
+  # Type: one of http, socks
+  # Nutch: http.proxy.type (HTTP=http, SOCKS=socks)
+  proxy_type = "http"
+
+  # Hosts reached without the proxy; "*" at the start or end stands for anything.
+  # Nutch: http.proxy.exception.list
+  proxy_exception_list = []
+
+  # Refuse servers whose certificate isn't valid.
+  # Nutch: http.tls.certificates.check
+  tls_certificates_check = true
+
+  # The lowest TLS version spoken.
+  # Type: one of 1.0, 1.1, 1.2, 1.3
+  tls_min_version = "1.2"
+
+  # Speak HTTP/2 with servers that offer it.
+  # Nutch: http.useHttp2
+  http2 = true
+
+  # Networks (CIDR), host names and host:port pairs outside the public internet
+  # that may be fetched: loopback, private and link-local addresses are refused
+  # otherwise. A seed that is localhost or an address allows itself.
+  # Nutch: http.filter.ipaddress.include
+  allow_private = []
+
+  # Networks (CIDR) and addresses that are never fetched.
+  # Nutch: http.filter.ipaddress.exclude
+  deny = []
+
+  # Connections to one host that are kept open.
+  # Type: int, min 0, max 1000
+  idle_connections_per_host = 2
+
+  # Connections kept open in all.
+  # Type: int, min 0, max 100000
+  idle_connections = 1000
+
+  # How long an unused connection is kept open.
+  # Type: duration, min 0s
+  idle_timeout = "30s"
+
+  # How long an address is remembered; 0 asks the resolver each time.
+  # Type: duration, min 0s
+  dns_cache_ttl = "10m"
+
+  # How long it is remembered that a name has no address.
+  # Type: duration, min 0s
+  dns_cache_negative_ttl = "1m"
+
+  # Addresses that are remembered.
+  # Type: int, min 0
+  dns_cache_size = 100000
+
+  # How long the resolver may take for a name.
+  # Type: duration, min 10ms
+  dns_timeout = "10s"
+
+  # Wait after 429 or 503 when the server doesn't say how long (Retry-After).
+  # Type: duration, min 0s
+  retry_after_default = "1m"
+
+  # The longest wait that a server's Retry-After is granted.
+  # Type: duration, min 1s
+  retry_after_max = "24h"
+
+  # Store how long the server took in the CrawlDatum, as _rs_ (milliseconds).
+  # Nutch: http.store.responsetime
+  store_responsetime = true
+
+  # Store the server's address in the page's metadata, as _ip_.
+  # Nutch: store.ip.address
+  store_ip_address = false
+
+  # Store the request in the page's metadata, as _request_.
+  # Nutch: store.http.request
+  store_request = false
+
+  # Store the response's headers as received in the page's metadata, as _response.headers_.
+  # Nutch: store.http.headers
+  store_headers = false
+
+  # Store protocol and TLS versions in the page's metadata.
+  # Nutch: store.protocol.versions
+  store_protocol_versions = false
+}
+
+file {
+  # Folders that file: URLs may reach. Without one no file: URL is fetched.
+  roots = []
+
+  # Bytes of a file that are kept; the rest is cut off and the page marked as truncated.
+  # Type: size, min 0, or -1
+  # Nutch: file.content.limit (bytes)
+  content_limit = "10MiB"
+
+  # Whether a folder's listing links to the folder above, inside roots.
+  # Nutch: file.crawl.parent
+  crawl_parent = false
+
+  # Report a symbolic link as a redirect to what it leads to.
+  # Nutch: file.crawl.redirect_noncanonical
+  crawl_redirect_noncanonical = true
+
+  # Whether a folder's listing holds files whose name starts with a dot.
+  crawl_hidden = false
+
+  # Entries of a folder's listing at most.
+  # Type: int, min 1
+  max_entries = 100000
+}
+
+db {
+  # Time until a page is fetched again.
+  # Type: duration, min 1s
+  # Nutch: db.fetch.interval.default (s)
+  fetch_interval_default = "30d"
+
+  # The longest such time; every page is tried again after it, whatever its status.
+  # Type: duration, min 1s
+  # Nutch: db.fetch.interval.max (s)
+  fetch_interval_max = "90d"
+
+  # How the time of the next fetch is chosen: always after the interval, or
+  # after an interval that follows how often the page changes.
+  # Type: one of default, adaptive
+  # Nutch: db.fetch.schedule.class (DefaultFetchSchedule=default, AdaptiveFetchSchedule=adaptive)
+  fetch_schedule = "default"
+
+  # Adaptive: by what part the interval grows when the page didn't change.
+  # Type: float, min 0, max 10
+  # Nutch: db.fetch.schedule.adaptive.inc_rate
+  fetch_schedule_adaptive_inc_rate = 0.4
+
+  # Adaptive: by what part the interval shrinks when the page changed.
+  # Type: float, min 0, max 1
+  # Nutch: db.fetch.schedule.adaptive.dec_rate
+  fetch_schedule_adaptive_dec_rate = 0.2
+
+  # Adaptive: the shortest interval.
+  # Type: duration, min 1s
+  # Nutch: db.fetch.schedule.adaptive.min_interval (s)
+  fetch_schedule_adaptive_min_interval = "1m"
+
+  # Adaptive: the longest interval.
+  # Type: duration, min 1s
+  # Nutch: db.fetch.schedule.adaptive.max_interval (s)
+  fetch_schedule_adaptive_max_interval = "365d"
+
+  # Adaptive: move the next fetch towards the time the page was seen to change.
+  # Nutch: db.fetch.schedule.adaptive.sync_delta
+  fetch_schedule_adaptive_sync_delta = true
+
+  # Adaptive: by what part of the time since that change.
+  # Type: float, min 0, max 1
+  # Nutch: db.fetch.schedule.adaptive.sync_delta_rate
+  fetch_schedule_adaptive_sync_delta_rate = 0.3
+
+  # Failures in a row that are tried again before a page counts as gone.
+  # Type: int, min 0, max 127
+  # Nutch: db.fetch.retry.max
+  fetch_retry_max = 3
+
+  # Time until a page that failed is tried again.
+  # Type: duration, min 0s
+  fetch_retry_delay = "1d"
+
+  # Whether updatedb adds URLs that were found on pages.
+  # Nutch: db.update.additions.allowed
+  update_additions_allowed = true
+
+  # Whether updatedb removes pages that are gone.
+  # Nutch: db.update.purge.404
+  update_purge_404 = false
+
+  # Whether updatedb removes orphans.
+  # Nutch: db.update.purge.orphans
+  update_purge_orphans = false
+
+  # Drop links to the same host or domain.
+  # Nutch: db.ignore.internal.links
+  ignore_internal_links = false
+
+  # Drop links to other hosts or domains: the crawl stays on its seeds' sites.
+  # Nutch: db.ignore.external.links
+  ignore_external_links = false
+
+  # Apply both to redirects too.
+  # Nutch: db.ignore.also.redirects
+  ignore_also_redirects = true
+
+  # What internal and external go by.
+  # Type: one of byHost, byDomain
+  # Nutch: db.ignore.external.links.mode
+  ignore_external_links_mode = "byHost"
+
+  # A seed that is known already replaces the record (Nutch's -overwrite).
+  # Nutch: db.injector.overwrite
+  injector_overwrite = false
+
+  # A seed that is known already changes score, interval and metadata (Nutch's -update).
+  # Nutch: db.injector.update
+  injector_update = false
+
+  # The score of seeds that don't bring one.
+  # Type: float, min 0, max 1000000
+  # Nutch: db.score.injected
+  score_injected = 1.0
+
+  # Part of the score that a link to another host hands on.
+  # Type: float, min 0, max 1000
+  # Nutch: db.score.link.external
+  score_link_external = 1.0
+
+  # Part of the score that a link on the same host hands on.
+  # Type: float, min 0, max 1000
+  # Nutch: db.score.link.internal
+  score_link_internal = 1.0
+
+  # Share the score among all links of a page (true) or those accepted (false).
+  # Nutch: db.score.count.filtered
+  score_count_filtered = false
+
+  # Links taken from a page.
+  # Type: int, min 0, or -1
+  # Nutch: db.max.outlinks.per.page
+  max_outlinks_per_page = 100
+
+  # Bytes of a URL; longer ones are dropped and counted.
+  # Type: int, min 16, max 65536
+  # Nutch: db.max.outlink.length
+  max_outlink_length = 4096
+
+  # Names of parse metadata that are copied to the CrawlDB.
+  # Nutch: db.parsemeta.to.crawldb
+  parsemeta_to_crawldb = []
+
+  # How it is decided that two pages are the same: by their bytes, by their
+  # text, or by the profile of their text, which finds near duplicates.
+  # Type: one of md5, text_md5, text_profile
+  # Nutch: db.signature.class (MD5Signature=md5, TextMD5Signature=text_md5, TextProfileSignature=text_profile)
+  signature = "md5"
+
+  # text_profile: words not longer than this don't count.
+  # Type: int, min 0
+  # Nutch: db.signature.text_profile.min_token_len
+  signature_text_profile_min_token_len = 2
+
+  # text_profile: how coarse counts of words are, relative to the most frequent one.
+  # Type: float, min 0, max 1
+  # Nutch: db.signature.text_profile.quant_rate
+  signature_text_profile_quant_rate = 0.01
+
+  # text_profile: words of equal count are ordered by the alphabet.
+  # Nutch: db.signature.text_profile.sec_sort_lex
+  signature_text_profile_sec_sort_lex = true
+
+  # The quantiles of the score that readdb --stats prints.
+  # Nutch: db.stats.score.quantiles
+  stats_score_quantiles = [".01", ".05", ".1", ".2", ".25", ".3", ".4", ".5", ".6", ".7", ".75", ".8", ".9", ".95", ".99"]
+}
+
+linkdb {
+  # Inlinks kept for a page.
+  # Type: int, min 0, or -1
+  # Nutch: linkdb.max.inlinks
+  max_inlinks = 10000
+
+  # Leave out links from the same host.
+  # Nutch: linkdb.ignore.internal.links
+  ignore_internal_links = true
+
+  # Leave out links from other hosts.
+  # Nutch: linkdb.ignore.external.links
+  ignore_external_links = false
+
+  # Characters of an anchor's text that are kept.
+  # Type: int, min 0, or -1
+  # Nutch: linkdb.max.anchor.length
+  max_anchor_length = 100
+}
+
+generate {
+  # URLs of a round at most, the best first.
+  # Type: int, min 1, or -1
+  # Nutch: generate.topN
+  top_n = 50000
+
+  # URLs of one host or domain in a round at most.
+  # Type: int, min 1, or -1
+  # Nutch: generate.max.count
+  max_count = -1
+
+  # What max_count counts by.
+  # Type: one of host, domain
+  # Nutch: generate.count.mode
+  count_mode = "host"
+
+  # URLs with a lower score are left out.
+  # Type: float
+  # Nutch: generate.min.score
+  min_score = 0.0
+
+  # Only URLs whose fetch interval is at most this.
+  # Type: duration, min 1s, or -1
+  # Nutch: generate.min.interval (s)
+  min_interval = "-1"
+
+  # Only URLs of this status, such as "db_unfetched"; "" for all.
+  # Nutch: generate.restrict.status
+  restrict_status = ""
+
+  # How long a URL stays reserved for a segment that was never fetched.
+  # Type: duration, min 1m
+  # Nutch: crawl.gen.delay (ms)
+  lease = "7d"
+}
+
+fetcher {
+  # Wait between the end of a request to a host and the start of the next, when
+  # its robots.txt doesn't ask for another.
+  # Type: duration, min 0s
+  # Nutch: fetcher.server.delay (s)
+  server_delay = "1s"
+
+  # The same when threads_per_queue is greater than 1.
+  # Type: duration, min 0s
+  # Nutch: fetcher.server.min.delay (s)
+  server_min_delay = "0s"
+
+  # Pages of hosts whose robots.txt asks for a longer Crawl-delay are skipped.
+  # Type: duration, min 0s, or -1
+  # Nutch: fetcher.max.crawl.delay (s)
+  max_crawl_delay = "30s"
+
+  # A robots.txt can't lower the wait below this; -1 takes server_delay.
+  # Type: duration, min 0s, or -1
+  # Nutch: fetcher.min.crawl.delay (s)
+  min_crawl_delay = "-1"
+
+  # Requests at once.
+  # Type: int, min 1, max 10000
+  # Nutch: fetcher.threads.fetch
+  threads_fetch = 50
+
+  # Requests at once to one host; above 1 a robots.txt's Crawl-delay is ignored.
+  # Type: int, min 1, max 1000
+  # Nutch: fetcher.threads.per.queue
+  threads_per_queue = 1
+
+  # What makes up a queue: a host, a registered domain, or an address.
+  # Type: one of byHost, byDomain, byIP
+  # Nutch: fetcher.queue.mode; partition.url.mode
+  queue_mode = "byHost"
+
+  # How long the fetch of a round may take; what is left is released unchanged.
+  # Type: duration, min 1s, or -1
+  # Nutch: fetcher.timelimit.mins (min)
+  timelimit = "-1"
+
+  # Pages a second below which the fetch of a round ends.
+  # Type: float, min 0, or -1
+  # Nutch: fetcher.throughput.threshold.pages
+  throughput_threshold_pages = -1.0
+
+  # Checks in a row that may fall below before it ends.
+  # Type: int, min 0
+  # Nutch: fetcher.throughput.threshold.retries
+  throughput_threshold_retries = 5
+
+  # How long after the start the checks begin.
+  # Type: duration, min 0s
+  # Nutch: fetcher.throughput.threshold.check.after (min)
+  throughput_threshold_check_after = "5m"
+
+  # Failures of a host in a row after which its other URLs are released.
+  # Type: int, min 1, or -1
+  # Nutch: fetcher.max.exceptions.per.queue
+  max_exceptions_per_queue = 5
+
+  # Wait after a host's failure, doubled with each; -1 takes server_delay, 0s adds none.
+  # Type: duration, min 0s, or -1
+  # Nutch: fetcher.exceptions.per.queue.delay (s)
+  exceptions_per_queue_delay = "-1"
+
+  # How long the failures of a host are remembered.
+  # Type: duration, min 1s
+  # Nutch: fetcher.exceptions.per.queue.clear.after (s)
+  exceptions_per_queue_clear_after = "30m"
+
+  # Bytes of page bodies in memory at once; fetches wait for room.
+  # Type: size, min 1MiB
+  max_bytes_in_flight = "256MiB"
+
+  # URLs of one host held in memory; the rest waits in the store.
+  # Type: int, min 1, max 100000
+  # Nutch: fetcher.queue.depth.multiplier
+  queue_depth = 50
+
+  # URLs held in memory in all.
+  # Type: int, min 100
+  queue_urls = 100000
+
+  # Keep the pages as received, in the segment's WARC files.
+  # Nutch: fetcher.store.content
+  store_content = true
+
+  # Keep robots.txt files there too.
+  # Nutch: fetcher.store.robotstxt
+  store_robotstxt = false
+
+  # Apply URL filters to fetch lists again.
+  # Nutch: fetcher.filter.urls
+  filter_urls = false
+
+  # Apply URL normalizers to fetch lists again.
+  # Nutch: fetcher.normalize.urls
+  normalize_urls = false
+
+  # Tell publisher plugins what is fetched.
+  # Nutch: fetcher.publisher
+  publisher = false
+}
+
+parse {
+  # Apply URL filters to links.
+  # Nutch: parse.filter.urls
+  filter_urls = true
+
+  # Apply URL normalizers to links.
+  # Nutch: parse.normalize.urls
+  normalize_urls = true
+}
+
+parser {
+  # Plugin ids or extension ids in the order they are tried for a MIME type.
+  order = []
+
+  # MIME type = plugin ids separated by commas, tried in that order instead.
+  # Nutch: parse.plugin.file
+  mime_types = {}
+
+  # How long parsing one document may take.
+  # Type: duration, min 100ms, or -1
+  # Nutch: parser.timeout (s)
+  timeout = "30s"
+
+  # The charset of documents that show none.
+  # Nutch: parser.character.encoding.default
+  character_encoding_default = "windows-1252"
+
+  # Certainty (0 to 100) from which a guessed charset is taken; -1 never guesses.
+  # Type: int, min 0, max 100, or -1
+  # Nutch: encodingdetector.charset.min.confidence
+  charset_min_confidence = 50
+
+  # What a page that forbids caching (robots noarchive) is indexed without:
+  # nothing, its content, or everything.
+  # Type: one of none, content, all
+  # Nutch: parser.caching.forbidden.policy
+  caching_forbidden_policy = "content"
+
+  # HTML tags whose links aren't taken, such as "img".
+  # Nutch: parser.html.outlinks.ignore_tags
+  html_outlinks_ignore_tags = []
+
+  # Take the targets of forms as links.
+  # Nutch: parser.html.form.use_action
+  html_form_use_action = false
+
+  # Don't parse pages that were cut off.
+  # Nutch: parser.skip.truncated
+  skip_truncated = false
+
+  # Treat pages that can't be parsed as gone from the index (parse_failed).
+  # Nutch: parser.delete.failed.parse
+  delete_failed_parse = false
+
+  # Keep the text of pages.
+  # Nutch: parser.store.text
+  store_text = true
+
+  # Characters of a page's text at most.
+  # Type: int, min 0, or -1
+  max_text_length = 1000000
+
+  # Elements nested deeper than this aren't followed.
+  # Type: int, min 16, max 10000
+  max_depth = 512
+}
+
+parsefilter {
+  # Plugin ids or extension ids that run first, in this order.
+  # Nutch: htmlparsefilter.order
+  order = []
+}
+
+protocol {
+  # Plugin ids in the order of preference when two serve one scheme.
+  order = []
+
+  # Scheme or host name = id of the plugin that fetches it.
+  # Nutch: protocol.plugins
+  plugins = {}
+}
+
+urlfilter {
+  # Plugin ids or extension ids that run first, in this order; the rest follows by id.
+  # Nutch: urlfilter.order
+  order = []
+}
+
+urlnormalizer {
+  # Plugin ids or extension ids that run first, in this order; the rest follows by id.
+  # Nutch: urlnormalizer.order
+  order = ["urlnormalizer-basic", "urlnormalizer-regex"]
+
+  # Passes over the normalizers at most; one that changes nothing is the last.
+  # Type: int, min 1, max 100
+  # Nutch: urlnormalizer.loop.count
+  loop_count = 1
+}
+
+urlexemption {
+  # Plugin ids or extension ids that run first, in this order; the rest follows by id.
+  order = []
+}
+
+scoring {
+  # Plugin ids or extension ids that run first, in this order; the rest follows by id.
+  # Nutch: scoring.filter.order
+  order = []
+}
+
+indexingfilter {
+  # Plugin ids or extension ids that run first, in this order; the rest follows by id.
+  # Nutch: indexingfilter.order
+  order = []
+}
+
+publisher {
+  # Plugin ids or extension ids that run first, in this order; the rest follows by id.
+  # Nutch: publisher.order
+  order = []
+}
+
+segmentmerge {
+  # Plugin ids or extension ids that run first, in this order; the rest follows by id.
+  order = []
+}
+
+dedup {
+  # Whether dedup runs in each round of "crawler run".
+  enabled = true
+
+  # Look for duplicates everywhere, or only on the same host or domain.
+  # Type: one of none, host, domain
+  # Nutch: deduplication.group.mode
+  group = "none"
+
+  # What decides which of several equal pages stays: score, fetchTime,
+  # urlLength, httpsOverHttp, in order.
+  # Nutch: deduplication.compare.order
+  compare_order = ["score", "fetchTime", "urlLength"]
+}
+
+indexer {
+  # Whether each round of "crawler run" sends pages to the index writers.
+  enabled = true
+
+  # The page's score to this power weighs its documents.
+  # Type: float, min 0, max 10
+  # Nutch: indexer.score.power
+  score_power = 0.5
+
+  # Characters of a title that are indexed.
+  # Type: int, min 0, or -1
+  # Nutch: indexer.max.title.length
+  max_title_length = 100
+
+  # Characters of a page's text that are indexed.
+  # Type: int, min 0, or -1
+  # Nutch: indexer.max.content.length
+  max_content_length = -1
+
+  # Add the field "domain".
+  # Nutch: indexer.add.domain
+  add_domain = false
+
+  # Delete from the index what is gone, redirected or a duplicate.
+  # Nutch: indexer.delete
+  delete = true
+
+  # Delete from the index pages that forbid indexing (robots noindex).
+  # Nutch: indexer.delete.robots.noindex
+  delete_robots_noindex = true
+
+  # Delete from the index, not only skip, what an indexing filter drops.
+  # Nutch: indexer.delete.skipped.by.indexingfilter
+  delete_skipped_by_indexingfilter = true
+
+  # Don't send pages that didn't change.
+  # Nutch: indexer.skip.notmodified
+  skip_notmodified = true
+
+  # Documents sent to a writer at once.
+  # Type: int, min 1, max 10000
+  batch_size = 250
+
+  # Bytes sent to a writer at once, a single greater document excepted.
+  # Type: size, min 64KiB, max 64MiB
+  batch_bytes = "4MiB"
+
+  # Documents after which a writer is asked to commit.
+  # Type: int, min 1
+  commit_size = 10000
+
+  # How often a batch is sent again when the index can't be reached.
+  # Type: int, min 0
+  retries = 8
+
+  # Wait before the first of these; doubled each time.
+  # Type: duration, min 1ms
+  retry_delay = "500ms"
+}
+
+store {
+  # Memory for blocks of the store.
+  # Type: size, min 1MiB
+  cache_size = "128MiB"
+
+  # Memory for what is written before it goes to a file.
+  # Type: size, min 1MiB, max 1GiB
+  memtable_size = "32MiB"
+
+  # Known URLs remembered in memory, so that the store isn't asked (16 bytes each).
+  # Type: int, min 0
+  known_urls = 1000000
+
+  # Bytes of changes committed at once at most.
+  # Type: size, min 64KiB, max 256MiB
+  commit_bytes = "4MiB"
+
+  # The longest that a finished page waits for its commit.
+  # Type: duration, min 0s, max 10s
+  commit_wait = "100ms"
+
+  # Wait for the disk at each commit. Without, a power cut can lose the last
+  # seconds, but never damages the store.
+  sync = true
+
+  # Free disk space below which the run stops before it commits.
+  # Type: size, min 0
+  low_water = "512MiB"
+
+  # Files the store keeps open.
+  # Type: int, min 50
+  max_open_files = 1000
+}
+
+cycle {
+  # Rounds of "crawler run"; it ends earlier when nothing is left to do.
+  # Type: int, min 1, or -1
+  rounds = -1
+
+  # Start the next round while slow hosts of this one are still being fetched.
+  overlap = true
+
+  # How long "crawler run" waits for a URL that becomes due before it ends.
+  # Type: duration, min 0s, or -1
+  wait = "0s"
+
+  # Time between two lines of progress when the output is no terminal.
+  # Type: duration, min 100ms
+  progress_interval = "10s"
+}
+
+segment {
+  # Bytes of a WARC file after which the next one is begun.
+  # Type: size, min 1MiB
+  # Nutch: warc.file.size.max (bytes)
+  warc_file_size_max = "1GiB"
+
+  # Compression of WARC records, 1 (fast) to 9 (small); 0 for none.
+  # Type: int, min 0, max 9
+  gzip_level = 1
+
+  # How long segments are kept after their pages were fetched again; -1 for ever.
+  # Type: duration, min 0s, or -1
+  retention = "-1"
+
+  # readseg --dump converts HTML to UTF-8.
+  # Nutch: segment.reader.content.recode
+  reader_content_recode = false
+}
+
+mime {
+  # Look at a document's bytes to find its type, over what the server says.
+  # Nutch: mime.type.magic
+  type_magic = true
+}
+
+hostdb {
+  # Names of CrawlDatum metadata that are summed up by host as numbers.
+  # Nutch: hostdb.numeric.fields
+  numeric_fields = ["_rs_"]
+
+  # Names of CrawlDatum metadata whose values are counted by host.
+  # Nutch: hostdb.string.fields
+  string_fields = ["Content-Type"]
+}
+
+log {
+  # The least severe lines that are written.
+  # Type: one of trace, debug, info, warn, error, off
+  level = "info"
+
+  # How lines are written.
+  # Type: one of text, json
+  format = "text"
+
+  # Write crawl.log in the crawl directory: one line for each fetch.
+  crawl_log = true
+}
+
+# Where documents go. Further blocks add writers; a block of the same name with
+# another plugin replaces this one, and enabled = false switches it off.
+index_writer "main" {
+  plugin = "indexer-bleve"
+}
