@@ -1,0 +1,132 @@
+package protocolhttp
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/gonutch/crawler/plugins/internal/libaddr"
+)
+
+// exchangeKey finds an exchange in the contexts that net/http hands to the
+// dial functions.
+type exchangeKey struct{}
+
+// exchange is what one Fetch and the dial functions share. All but conn is
+// set before the exchange starts and never changed: a dial may outlive it.
+type exchange struct {
+	host    string // canonical
+	port    uint16
+	allowed *libaddr.Policy // of the request
+	proxied bool
+	conn    net.Conn // that net/http chose; touched by Fetch's goroutine only
+}
+
+// gotConn is called by net/http in the goroutine of RoundTrip, before the
+// request is written, each time it chooses a connection.
+func (x *exchange) gotConn(c net.Conn) {
+	x.conn = c
+	if w, ok := c.(*wireConn); ok {
+		w.begin()
+	}
+}
+
+func (f *Fetcher) newTransport(cfg *Config, t *tls.Config) *http.Transport {
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(cfg.HTTP.HTTP2)
+	return &http.Transport{
+		DialContext:            f.dialPlain,
+		DialTLSContext:         f.dialTLS,
+		Proxy:                  f.proxyFor,
+		TLSClientConfig:        t, // under a proxy; else dialTLS has its own
+		TLSHandshakeTimeout:    cfg.HTTP.ConnectTimeout.D(),
+		ResponseHeaderTimeout:  cfg.HTTP.ReadTimeout.D(),
+		MaxResponseHeaderBytes: int64(cfg.HTTP.MaxHeaderSize),
+		MaxIdleConns:           cfg.Own.IdleConnections,
+		MaxIdleConnsPerHost:    cfg.Own.IdleConnectionsPerHost,
+		IdleConnTimeout:        cfg.Own.IdleTimeout.D(),
+		DisableCompression:     true, // decoded here, with limits
+		ForceAttemptHTTP2:      cfg.HTTP.HTTP2,
+		Protocols:              &protocols,
+	}
+}
+
+func (f *Fetcher) proxyFor(r *http.Request) (*url.URL, error) {
+	if x, ok := r.Context().Value(exchangeKey{}).(*exchange); ok && x.proxied {
+		return f.proxy.url, nil
+	}
+	return nil, nil
+}
+
+// dialPlain connects to the exchange's host, or to the proxy. The address
+// that net/http passes is its name for the pool only.
+func (f *Fetcher) dialPlain(ctx context.Context, _, _ string) (net.Conn, error) {
+	x, err := exchangeOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if x.proxied {
+		return f.dialer.DialUnchecked(ctx, f.proxy.host, f.proxy.port)
+	}
+	c, err := f.dialer.Dial(ctx, x.host, x.port, x.allowed)
+	if err != nil {
+		return nil, err
+	}
+	return newWireConn(c, f.maxHead), nil
+}
+
+func (f *Fetcher) dialTLS(ctx context.Context, _, _ string) (net.Conn, error) {
+	x, err := exchangeOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if x.proxied { // the way to an https proxy
+		c, err := f.dialer.DialUnchecked(ctx, f.proxy.host, f.proxy.port)
+		if err != nil {
+			return nil, err
+		}
+		return f.handshake(ctx, c, f.proxy.host, []string{"http/1.1"})
+	}
+	c, err := f.dialer.Dial(ctx, x.host, x.port, x.allowed)
+	if err != nil {
+		return nil, err
+	}
+	tc, err := f.handshake(ctx, c, x.host, f.alpn)
+	if err != nil {
+		return nil, err
+	}
+	if tc.ConnectionState().NegotiatedProtocol == "h2" {
+		return tc, nil
+	}
+	return newWireConn(tc, f.maxHead), nil
+}
+
+func exchangeOf(ctx context.Context) (*exchange, error) {
+	x, ok := ctx.Value(exchangeKey{}).(*exchange)
+	if !ok {
+		return nil, fmt.Errorf("connection without a request")
+	}
+	return x, nil
+}
+
+func (f *Fetcher) handshake(ctx context.Context, c net.Conn, name string, alpn []string) (*tls.Conn, error) {
+	cfg := f.tls.Clone()
+	cfg.ServerName, cfg.NextProtos = name, alpn
+	tc := tls.Client(c, cfg)
+	ctx, cancel := context.WithTimeoutCause(ctx, f.connectTimeout,
+		fmt.Errorf("no TLS handshake within connect_timeout (%s): %w", f.connectTimeout.Round(time.Millisecond), context.DeadlineExceeded))
+	defer cancel()
+	if err := tc.HandshakeContext(ctx); err != nil {
+		_ = c.Close()
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, fmt.Errorf("TLS with %s: %w", name, err)
+	}
+	return tc, nil
+}

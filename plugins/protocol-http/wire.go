@@ -1,0 +1,206 @@
+package protocolhttp
+
+import (
+	"bytes"
+	"net"
+	"strings"
+	"sync"
+)
+
+// wireConn is a connection that carries one HTTP/1 exchange after the other in
+// clear (under TLS, if any). It keeps the head of the current request and
+// response as they went over the wire, for WARC, and repairs response heads
+// that servers get wrong and browsers put up with (see repairHead), before
+// net/http reads them.
+type wireConn struct {
+	net.Conn
+	peer    string // address without the port
+	maxHead int
+
+	mu     sync.Mutex
+	inHead bool
+	req    []byte
+	head   []byte // as received
+	out    []byte // repaired bytes that still have to be handed on
+}
+
+func newWireConn(c net.Conn, maxHead int) *wireConn {
+	return &wireConn{Conn: c, peer: peerOf(c), maxHead: maxHead}
+}
+
+func peerOf(c net.Conn) string {
+	if a, ok := c.RemoteAddr().(*net.TCPAddr); ok {
+		return a.AddrPort().Addr().Unmap().String()
+	}
+	return ""
+}
+
+// begin starts an exchange. It is called when net/http has chosen the
+// connection for a request, before anything of it is written; what was read
+// before that was not asked for and is net/http's to refuse.
+func (c *wireConn) begin() {
+	c.mu.Lock()
+	c.inHead = true
+	c.req, c.head = c.req[:0], c.head[:0]
+	c.mu.Unlock()
+}
+
+// heads returns copies of the request's and the response's head, each with its
+// closing empty line; the response's may be cut when it never ended.
+func (c *wireConn) heads() (req, resp []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	both := make([]byte, 0, len(c.req)+len(c.head))
+	both = append(append(both, c.req...), c.head...)
+	return both[:len(c.req):len(c.req)], both[len(c.req):]
+}
+
+func (c *wireConn) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	if c.inHead && len(c.req)+len(p) <= maxRequestHead {
+		c.req = append(c.req, p...)
+	}
+	c.mu.Unlock()
+	return c.Conn.Write(p)
+}
+
+// maxRequestHead bounds the copy of a request's head; URLs can be long.
+const maxRequestHead = 1 << 20
+
+func (c *wireConn) Read(p []byte) (int, error) {
+	for {
+		c.mu.Lock()
+		if len(c.out) > 0 {
+			n := c.handOn(p)
+			c.mu.Unlock()
+			return n, nil
+		}
+		c.mu.Unlock()
+		n, err := c.Conn.Read(p)
+		c.mu.Lock()
+		switch {
+		case !c.inHead:
+			c.mu.Unlock()
+			return n, err
+		case n > 0:
+			var asIs bool
+			asIs, c.inHead = c.absorb(p[:n])
+			c.mu.Unlock()
+			if asIs {
+				return n, err
+			}
+		case err != nil && len(c.head) > 0: // ended within the head; the next read has the error again
+			c.inHead = false
+			c.out = append(c.out, c.head...)
+			c.mu.Unlock()
+		default:
+			c.mu.Unlock()
+			return n, err
+		}
+	}
+}
+
+// handOn moves bytes from c.out to p.
+func (c *wireConn) handOn(p []byte) int {
+	n := copy(p, c.out)
+	c.out = c.out[n:]
+	return n
+}
+
+// absorb takes new bytes while a head is being read. It reports whether they
+// are to be handed on as they are; otherwise what net/http is to see is in
+// c.out, which stays empty while the head is incomplete. It also reports
+// whether the head goes on.
+func (c *wireConn) absorb(p []byte) (asIs, inHead bool) {
+	from := max(0, len(c.head)-3)
+	whole := len(c.head) == 0
+	c.out = c.out[:0]
+	c.head = append(c.head, p...)
+	for {
+		if c.head[0] == '\r' || c.head[0] == '\n' { // blank lines before the status line
+			c.head = append(c.head[:0], bytes.TrimLeft(c.head, "\r\n")...)
+			whole, from = false, 0
+			if len(c.head) == 0 {
+				return false, true
+			}
+		}
+		if !startsLikeHTTP(c.head) {
+			c.absorbBare()
+			return false, false
+		}
+		end := headEnd(c.head, from)
+		switch {
+		case end < 0 && len(c.head) <= c.maxHead:
+			return false, true
+		case end < 0: // too long: net/http refuses it with a message of its own
+			c.out = append(c.out, c.head...)
+			return false, false
+		case isInterim(c.head): // the real head is still to come
+			c.out = append(c.out, c.head[:end]...)
+			c.head = append(c.head[:0], c.head[end:]...)
+			whole, from = false, 0
+			if len(c.head) == 0 {
+				return false, true
+			}
+			continue
+		}
+		clean := isClean(c.head[:end])
+		if clean && whole { // the common case
+			c.head = c.head[:end]
+			return true, false
+		}
+		if clean {
+			c.out = append(c.out, c.head[:end]...)
+		} else {
+			c.out = repairHead(c.out, c.head[:end])
+		}
+		c.out = append(c.out, c.head[end:]...)
+		c.head = c.head[:end]
+		return false, false
+	}
+}
+
+// absorbBare handles an answer without a status line. Markup is taken for the
+// body of an HTTP/0.9 answer; anything else (another protocol's greeting) goes
+// on to net/http, which refuses it.
+func (c *wireConn) absorbBare() {
+	const statusLine = "HTTP/1.0 200 OK\r\n\r\n"
+	made := ""
+	if bytes.HasPrefix(bytes.TrimLeft(c.head, " \t"), []byte{'<'}) {
+		made = statusLine
+	}
+	c.out = append(append(c.out, made...), c.head...)
+	c.head = append(c.head[:0], made...)
+}
+
+// startsLikeHTTP reports whether b begins, or may still begin, with "HTTP/".
+func startsLikeHTTP(b []byte) bool {
+	const want = "HTTP/"
+	k := min(len(b), len(want))
+	return strings.EqualFold(string(b[:k]), want[:k])
+}
+
+// headEnd returns the offset behind the empty line that ends a head, looking
+// from offset from on, or -1.
+func headEnd(b []byte, from int) int {
+	for i := from; i < len(b); i++ {
+		j := bytes.IndexByte(b[i:], '\n')
+		if j < 0 {
+			return -1
+		}
+		i += j
+		switch {
+		case i+1 < len(b) && b[i+1] == '\n':
+			return i + 2
+		case i+2 < len(b) && b[i+1] == '\r' && b[i+2] == '\n':
+			return i + 3
+		}
+	}
+	return -1
+}
+
+// isInterim reports whether a head has a 1xx status other than 101.
+func isInterim(head []byte) bool {
+	_, rest, ok := bytes.Cut(head[:min(len(head), 16)], []byte{' '})
+	return ok && len(rest) >= 3 && rest[0] == '1' && string(rest[:3]) != "101"
+}
