@@ -1,0 +1,122 @@
+package indexwriter_test
+
+import (
+	"context"
+	"testing"
+
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+
+	"github.com/gonutch/crawler/sdk/extension/indexwriter"
+	"github.com/gonutch/crawler/sdk/fault"
+	"github.com/gonutch/crawler/sdk/internal/pb/indexwriterv1"
+	"github.com/gonutch/crawler/sdk/internal/rpctest"
+	"github.com/gonutch/crawler/sdk/model"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+type script struct {
+	calls   []string
+	params  indexwriter.Params
+	ops     []indexwriter.Op
+	results []indexwriter.Result
+	err     error
+}
+
+func (s *script) Open(_ context.Context, instance string, p indexwriter.Params) error {
+	s.calls, s.params = append(s.calls, "open "+instance), p
+	return s.err
+}
+
+func (s *script) Write(_ context.Context, instance string, ops []indexwriter.Op) ([]indexwriter.Result, error) {
+	s.calls, s.ops = append(s.calls, "write "+instance), ops
+	return s.results, s.err
+}
+
+func (s *script) Commit(_ context.Context, instance string) error {
+	s.calls = append(s.calls, "commit "+instance)
+	return s.err
+}
+
+func (s *script) Close(_ context.Context, instance string) error {
+	s.calls = append(s.calls, "close "+instance)
+	return s.err
+}
+
+func TestRoundTrip(t *testing.T) {
+	doc := rpctest.Filled[model.Document]()
+	ops := []indexwriter.Op{{Doc: doc}, {Kind: indexwriter.Delete, Doc: model.Document{ID: "\xff"}}, {}}
+	s := &script{results: []indexwriter.Result{{}, {Rejected: "too old \xff"}, {}}}
+	c := indexwriter.NewClient(rpctest.Connect(t, func(r grpc.ServiceRegistrar) {
+		indexwriter.Register(r, func() (indexwriter.Writer, error) { return s, nil })
+	}))
+	ctx := rpctest.Context(t)
+	params := indexwriter.Params{"url": "http://h\xff/"}
+	if err := c.Open(ctx, "a\xff", params); err != nil {
+		t.Fatal(err)
+	}
+	results, err := c.Write(ctx, "b", ops)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Commit(ctx, "c"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(ctx, ""); err != nil {
+		t.Fatal(err)
+	}
+	if d := rpctest.Diff([]string{"open a\xff", "write b", "commit c", "close "}, s.calls); d != "" {
+		t.Error(d)
+	}
+	if d := rpctest.Diff(params, s.params); d != "" {
+		t.Error(d)
+	}
+	if d := rpctest.Diff(ops, s.ops); d != "" {
+		t.Errorf("operations (-sent +received):\n%s", d)
+	}
+	if d := rpctest.Diff(s.results, results); d != "" {
+		t.Errorf("results (-sent +received):\n%s", d)
+	}
+	if results, err = c.Write(ctx, "b", nil); len(results) != 0 || err != nil {
+		t.Errorf("no operations: %v, %v", results, err)
+	}
+
+	s.err = fault.Errorf(fault.Transient, "down \xff")
+	_, werr := c.Write(ctx, "b", ops)
+	for name, err := range map[string]error{
+		"open": c.Open(ctx, "a", nil), "write": werr, "commit": c.Commit(ctx, "a"), "close": c.Close(ctx, "a"),
+	} {
+		if !fault.Is(err, fault.Transient) || err.Error() != "indexwriter: "+name+": down \xff" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestWrongLength(t *testing.T) {
+	for _, n := range []int{0, 1, 3} {
+		c := indexwriter.NewClient(rpctest.Connect(t, func(r grpc.ServiceRegistrar) {
+			indexwriter.Register(r, func() (indexwriter.Writer, error) { return &script{results: make([]indexwriter.Result, n)}, nil })
+		}))
+		if _, err := c.Write(rpctest.Context(t), "a", make([]indexwriter.Op, 2)); !fault.Is(err, fault.Invalid) {
+			t.Errorf("%d results for 2 operations: %v", n, err)
+		}
+	}
+}
+
+type rogue struct {
+	indexwriterv1.UnimplementedIndexWriterServiceServer
+}
+
+func (rogue) Write(context.Context, *indexwriterv1.WriteRequest) (*indexwriterv1.WriteResponse, error) {
+	return &indexwriterv1.WriteResponse{Count: 1, Rejections: []*indexwriterv1.Rejection{{Index: 1}}}, nil
+}
+
+func TestMalformedAnswer(t *testing.T) {
+	c := indexwriter.NewClient(rpctest.Connect(t, func(s grpc.ServiceRegistrar) {
+		indexwriterv1.RegisterIndexWriterServiceServer(s, rogue{})
+	}))
+	if _, err := c.Write(rpctest.Context(t), "a", make([]indexwriter.Op, 1)); !fault.Is(err, fault.Invalid) {
+		t.Errorf("got %v", err)
+	}
+}
