@@ -303,7 +303,6 @@ http {
   # Networks (CIDR), host names and host:port pairs outside the public internet
   # that may be fetched: loopback, private and link-local addresses are refused
   # otherwise. A seed that is localhost or an address allows itself.
-  # Nutch: http.filter.ipaddress.include
   allow_private = []
 
   # Networks (CIDR) and addresses that are never fetched.
@@ -676,7 +675,6 @@ fetcher {
 
   # URLs of one host held in memory; the rest waits in the store.
   # Type: int, min 1, max 100000
-  # Nutch: fetcher.queue.depth.multiplier
   queue_depth = 50
 
   # URLs held in memory in all.
@@ -719,7 +717,6 @@ parser {
   order = []
 
   # MIME type = plugin ids separated by commas, tried in that order instead.
-  # Nutch: parse.plugin.file
   mime_types = {}
 
   # How long parsing one document may take.
@@ -782,7 +779,6 @@ protocol {
   order = []
 
   # Scheme or host name = id of the plugin that fetches it.
-  # Nutch: protocol.plugins
   plugins = {}
 }
 

@@ -28,8 +28,8 @@ func Parse(name string, src []byte) (*File, *hclsyntax.Body, Problems) {
 		f.Src = nil
 		return f, nil, Problems{f.Problem(start, "the file has %d bytes, more than the %d allowed", len(src), MaxBytes)}
 	}
-	if t := bytes.TrimLeft(src, " \t\r\n"); len(t) > 0 && t[0] == '<' {
-		return f, nil, Problems{f.Problem(start, "this is XML; settings are written in HCL: section { key = \"value\" }")}
+	if other := otherFormat(src); other != "" {
+		return f, nil, Problems{f.Problem(start, "this is %s; settings are written in HCL: section { key = \"value\" }", other)}
 	}
 	if i := bytes.IndexByte(src, 0); i >= 0 {
 		f.Src = nil
@@ -77,45 +77,6 @@ func tooDeep(f *File) Problems {
 	return nil
 }
 
-// FromDiags turns the parser's findings into problems, with hints for what
-// people often get wrong.
-func (f *File) FromDiags(diags hcl.Diagnostics) Problems {
-	var ps Problems
-	for _, d := range diags {
-		if d.Severity != hcl.DiagError {
-			continue
-		}
-		r := hcl.Range{}
-		if d.Subject != nil {
-			r = *d.Subject
-		}
-		text := strings.TrimSuffix(d.Detail, ".")
-		if text == "" {
-			text = d.Summary
-		}
-		switch d.Summary {
-		case "Invalid escape sequence":
-			text = `a backslash in quotes must be written twice, such as "\\." in a regular expression`
-		case "Invalid single-argument block definition":
-			text = "a block with more than one setting must be written on several lines, one setting each"
-		case "Variables not allowed", "Unknown variable":
-			text = "a value that is not a number, true or false must stand in quotes"
-		case "Invalid argument name":
-			text = "setting names are not quoted and not dotted: write section { key = value }"
-		}
-		text = strings.NewReplacer("argument", "setting", "Argument", "Setting").Replace(text)
-		ps = append(ps, f.Problem(r, "%s", lowerFirst(text)))
-	}
-	return ps
-}
-
-func lowerFirst(s string) string {
-	if len(s) > 1 && s[0] >= 'A' && s[0] <= 'Z' && (s[1] < 'A' || s[1] > 'Z') {
-		return strings.ToLower(s[:1]) + s[1:]
-	}
-	return s
-}
-
 // Eval evaluates expr with ctx (nil: no functions) to string, bool, int64,
 // float64, []any, map[string]any or nil for null. A number written with a
 // fraction or exponent is a float64.
@@ -125,7 +86,7 @@ func (f *File) Eval(expr hclsyntax.Expression, ctx *hcl.EvalContext) (any, Probl
 	}
 	v, diags := expr.Value(ctx)
 	if diags.HasErrors() {
-		return nil, f.FromDiags(diags)
+		return nil, f.fromDiags(diags, ctx)
 	}
 	out, err := plainValue(v, 0)
 	if err != nil {

@@ -129,7 +129,7 @@ func quote(line string, start, end int) (string, int, int) {
 	for left < start && (line[left] == ' ' || line[left] == '\t') {
 		left++
 	}
-	if start-left > maxLine/2 {
+	if len(line)-left > maxLine && start-left > maxLine/2 {
 		left = start - maxLine/2
 		for left < start && !utf8.RuneStart(line[left]) {
 			left++

@@ -3,8 +3,6 @@ package hclconf
 import (
 	"sort"
 	"strings"
-
-	"github.com/agext/levenshtein"
 )
 
 // Suggest returns the member of known that word most likely means, or "".
@@ -14,7 +12,7 @@ func Suggest(word string, known []string) string {
 	best, bestDist := "", 1+min(4, len(word)/3)
 	for _, k := range names {
 		a, b := strings.ToLower(word), strings.ToLower(k)
-		d := levenshtein.Distance(plain(a), plain(b), nil)
+		d := distance(plain(a), plain(b))
 		if a != b && plain(a) == plain(b) {
 			d = 0
 		}
@@ -57,4 +55,36 @@ func sameWords(word string, names []string) string {
 		}
 	}
 	return found
+}
+
+// maxWord bounds the cost of distance.
+const maxWord = 100
+
+// distance counts the letters to add, drop, replace or swap with their
+// neighbour to get from a to b (optimal string alignment).
+func distance(a, b string) int {
+	if len(a) > maxWord || len(b) > maxWord {
+		return maxWord
+	}
+	var before []int
+	prev := make([]int, len(b)+1)
+	for j := range prev {
+		prev[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		cur := make([]int, len(b)+1)
+		cur[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				cur[j] = min(cur[j], before[j-2]+1)
+			}
+		}
+		before, prev = prev, cur
+	}
+	return prev[len(b)]
 }

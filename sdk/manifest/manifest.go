@@ -43,8 +43,8 @@ type Manifest struct {
 	// Parameters are those of each configured instance: index_writer "name" and
 	// exchange "name" blocks. Empty when the plugin takes none.
 	Parameters []Setting
-	Source      []byte // the manifest's bytes, compared with what the running plugin returns
-	File        string // where it was read from, for messages
+	Source     []byte // the manifest's bytes, compared with what the running plugin returns
+	File       string // where it was read from, for messages
 }
 
 // Provide is one extension of the plugin.

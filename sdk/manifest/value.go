@@ -187,31 +187,40 @@ func toFloat(v any) (any, error) {
 func (s *Setting) withUnit(v any, what, example string, check func(string) error) (any, error) {
 	switch x := v.(type) {
 	case string:
-		if _, err := strconv.ParseFloat(strings.TrimSpace(x), 64); err == nil && check(x) != nil {
-			return nil, fmt.Errorf("%q has no unit; write %s", x, s.suggestUnit(x))
+		if n, err := strconv.ParseFloat(strings.TrimSpace(x), 64); err == nil && check(x) != nil {
+			return nil, s.noUnit(strconv.Quote(x), n)
 		}
 		if err := check(x); err != nil {
 			return nil, err
 		}
 		return strings.TrimSpace(x), nil
-	case int64, float64:
-		return nil, fmt.Errorf("%s has no unit; write %s", Literal(v), s.suggestUnit(Literal(v)))
+	case int64:
+		return nil, s.noUnit(Literal(v), float64(x))
+	case float64:
+		return nil, s.noUnit(Literal(v), x)
 	}
 	return nil, fmt.Errorf("want %s in quotes such as %q, not %s", what, example, kind(v))
 }
 
-// suggestUnit writes the bare number t as it was most likely meant.
-func (s *Setting) suggestUnit(t string) string {
-	if n, err := strconv.ParseFloat(t, 64); err == nil && (n == 0 || n == -1 && s.Off) {
-		return strconv.Quote(strconv.FormatFloat(n, 'f', -1, 64)) + " (in quotes)"
+// noUnit explains the bare number n, written as shown, and how it was most
+// likely meant.
+func (s *Setting) noUnit(shown string, n float64) error {
+	t := strconv.FormatFloat(n, 'f', -1, 64)
+	switch {
+	case n < 0 && !s.Off:
+		return fmt.Errorf("%s is negative: want %q or more", shown, s.atLeast())
+	case n < -1:
+		return fmt.Errorf("%s is negative: for no limit write \"-1\"", shown)
+	case n == 0 || n == -1:
+		return fmt.Errorf("%s must stand in quotes: write %q", shown, t)
 	}
 	if out := s.fromNutch(t); out != t {
-		return fmt.Sprintf("%q (%s stands for %s in Nutch)", out, t, nutchUnitName(s.NutchUnit))
+		return fmt.Errorf("%s has no unit; write %q (Nutch counts this in %s)", shown, out, nutchUnitName(s.NutchUnit))
 	}
 	if s.Type == Size {
-		return fmt.Sprintf("%q, %q or %q", t+"B", t+"KiB", t+"MiB")
+		return fmt.Errorf("%s has no unit; write %q, %q or %q", shown, t+"B", t+"KiB", t+"MiB")
 	}
-	return fmt.Sprintf("%q, %q or %q", t+"ms", t+"s", t+"m")
+	return fmt.Errorf("%s has no unit; write %q, %q or %q", shown, t+"ms", t+"s", t+"m")
 }
 
 func nutchUnitName(u string) string {

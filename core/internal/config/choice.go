@@ -81,11 +81,11 @@ func (ch *chooser) listed(key string) []string {
 	e := ch.c.entry(key)
 	list, _ := e.value.([]string)
 	var out []string
-	for _, id := range list {
+	for i, id := range list {
 		if contains(ch.ids, id) {
 			out = append(out, id)
 		} else {
-			ch.problem(e, "%s: there is no plugin %q%s", key, id, hclconf.DidYouMean(id, ch.ids))
+			ch.problems = append(ch.problems, e.element(i, "there is no plugin %q%s", id, hclconf.DidYouMean(id, ch.ids)))
 		}
 	}
 	return out
@@ -101,7 +101,7 @@ func (ch *chooser) matching(e *entry) []string {
 	}
 	re, err := fullMatch(text)
 	if err != nil {
-		ch.problem(e, "%s: %v", e.key, err)
+		ch.problems = append(ch.problems, e.wrong(err))
 		return nil
 	}
 	var out []string
@@ -137,12 +137,12 @@ func (ch *chooser) checkAlternative(e *entry, text string, alt alternative) {
 	if alt.text == "" {
 		what = "there is nothing between two \"|\""
 	}
-	p := e.problem("%s: %s", e.key, what)
+	p := e.about("%s", what)
 	if e.file != nil && e.file.Text(e.at) == `"`+text+`"` { // no escapes: the caret can point into the text
 		at := e.at
 		at.Start.Byte, at.Start.Column = at.Start.Byte+1+alt.from, at.Start.Column+1+alt.from
 		at.End.Byte = e.at.Start.Byte + 1 + alt.to
-		p = e.file.Problem(at, "%s: %s", e.key, what)
+		p = e.file.Problem(at, "%s", p.Text)
 	}
 	ch.problems = append(ch.problems, p)
 }
@@ -192,17 +192,20 @@ func (ch *chooser) order(point string, chosen []*manifest.Manifest) []*manifest.
 	}
 	list, _ := e.value.([]string)
 	var out []*manifest.Manifest
-	for _, name := range list {
+	for i, name := range list {
+		wrong := func(format string, args ...any) {
+			ch.problems = append(ch.problems, e.element(i, format, args...))
+		}
 		m := named(name, point, ch.known)
 		switch {
 		case m == nil:
-			ch.problem(e, "%s: no %s is called %q%s", e.key, point, name, hclconf.DidYouMean(name, providers(point, ch.known)))
+			wrong("no %s is called %q%s", point, name, hclconf.DidYouMean(name, providers(point, ch.known)))
 		case byID(out, m.ID) != nil:
-			ch.problem(e, "%s: %q is listed twice", e.key, name)
+			wrong("%q is listed twice", name)
 		case byID(rest, m.ID) != nil:
 			out = append(out, m)
 		case e.origin.Layer != Default:
-			ch.problem(e, "%s: plugin %s is not chosen: write plugin { add = [%q] }, or take it from the list", e.key, m.ID, m.ID)
+			wrong("plugin %s is not chosen: write plugin { add = [%q] }, or take it from the list", m.ID, m.ID)
 		}
 	}
 	for _, m := range rest {

@@ -36,6 +36,7 @@ type Config struct {
 	pluginBlocks []pluginBlock
 	unresolved   []*entry // -D in the Nutch spelling of a plugin's property
 	environ      map[string]string
+	places       map[string]place // by section
 	problems     hclconf.Problems
 }
 
@@ -50,7 +51,7 @@ const delim = "."
 // Load reads all layers. The error holds every problem found (hclconf.Problems)
 // and is for the user to mend.
 func Load(o Options) (*Config, error) {
-	c := &Config{ko: koanf.New(delim), environ: map[string]string{}}
+	c := &Config{ko: koanf.New(delim), environ: map[string]string{}, places: map[string]place{}}
 	for _, kv := range o.Environ {
 		if name, v, ok := strings.Cut(kv, "="); ok {
 			c.environ[name] = v

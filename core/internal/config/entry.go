@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -71,6 +72,7 @@ type entry struct {
 	file     *hclconf.File // nil for environment and -D
 	at       hcl.Range     // of the value
 	keyAt    hcl.Range     // of the key
+	elements []hcl.Range   // of the elements of a list; nil when it isn't written as one
 }
 
 // convert gives e its type and checks it.
@@ -92,12 +94,28 @@ func (e *entry) convert(s *manifest.Setting) error {
 	}
 	if err != nil {
 		if e.redacted {
-			return fmt.Errorf("the hidden value is not what is wanted (a %s%s)", s.Type, boundsText(s))
+			return fmt.Errorf("the hidden value is not a %s%s", typeName(s.Type), boundsText(s))
 		}
 		return err
 	}
 	e.value = v
 	return nil
+}
+
+func typeName(t manifest.Type) string {
+	switch t {
+	case manifest.Int:
+		return "whole number"
+	case manifest.Float:
+		return "number"
+	case manifest.Bool:
+		return "true or false"
+	case manifest.Duration:
+		return "duration with a unit, such as 5s"
+	case manifest.Size:
+		return "size with a unit, such as 1MiB"
+	}
+	return string(t)
 }
 
 func boundsText(s *manifest.Setting) string {
@@ -109,9 +127,29 @@ func boundsText(s *manifest.Setting) string {
 		t += ", at most " + s.Max
 	}
 	if len(s.OneOf) > 0 {
-		t += fmt.Sprintf(", one of %q", s.OneOf)
+		t += ", one of " + strings.Join(s.OneOf, ", ")
 	}
 	return t
+}
+
+// wrong is a value that its setting doesn't take.
+func (e *entry) wrong(err error) hclconf.Problem { return e.about("%v", err) }
+
+// about is trouble with e's value; the text follows e's key.
+func (e *entry) about(format string, args ...any) hclconf.Problem {
+	if e.origin.Layer == CommandLine && e.origin.Name == e.key {
+		return e.problem(format, args...)
+	}
+	return e.problem("%s: %s", e.key, fmt.Sprintf(format, args...))
+}
+
+// element is trouble with element i of e's list.
+func (e *entry) element(i int, format string, args ...any) hclconf.Problem {
+	p := e.about(format, args...)
+	if i < len(e.elements) {
+		p = e.file.Problem(e.elements[i], "%s", p.Text)
+	}
+	return p
 }
 
 // problem is trouble with e's value.

@@ -38,8 +38,18 @@ func (l *fileLayer) problem(at hcl.Range, format string, args ...any) {
 	l.c.problems = append(l.c.problems, l.file.Problem(at, format, args...))
 }
 
+// place is where a section, or with the key "" a file, starts in the user's
+// files.
+type place struct {
+	file *hclconf.File
+	at   hcl.Range
+}
+
 // read walks a file's body.
 func (l *fileLayer) read(body *hclsyntax.Body) {
+	if l.layer != Default {
+		l.c.places[""] = place{l.file, hcl.Range{Start: hcl.InitialPos, End: hcl.InitialPos}}
+	}
 	for _, a := range inOrder(body.Attributes) {
 		l.stray(a)
 	}
@@ -108,6 +118,9 @@ func (l *fileLayer) stray(a *hclsyntax.Attribute) {
 }
 
 func (l *fileLayer) section(b *hclsyntax.Block) {
+	if l.layer != Default {
+		l.c.places[b.Type] = place{l.file, b.TypeRange}
+	}
 	for _, a := range inOrder(b.Body.Attributes) {
 		s := l.c.schema.settings[b.Type+"."+a.Name]
 		if s == nil {
@@ -119,7 +132,7 @@ func (l *fileLayer) section(b *hclsyntax.Block) {
 			continue
 		}
 		if err := e.convert(s); err != nil {
-			l.c.problems = append(l.c.problems, e.problem("%s: %v", e.key, err))
+			l.c.problems = append(l.c.problems, e.wrong(err))
 			continue
 		}
 		l.c.add(e, b.Type, a.Name)
@@ -160,9 +173,21 @@ func (l *fileLayer) entry(path []string, a *hclsyntax.Attribute) *entry {
 	external := callsFunction(a.Expr)
 	return &entry{
 		key: strings.Join(path, "."), name: path[len(path)-1], raw: v, text: external, redacted: external,
-		file: l.file, at: a.Expr.Range(), keyAt: a.NameRange,
+		file: l.file, at: a.Expr.Range(), keyAt: a.NameRange, elements: elements(a.Expr),
 		origin: Origin{Layer: l.layer, File: l.file.Name, Line: a.NameRange.Start.Line, Column: a.NameRange.Start.Column},
 	}
+}
+
+func elements(expr hclsyntax.Expression) []hcl.Range {
+	list, ok := expr.(*hclsyntax.TupleConsExpr)
+	if !ok {
+		return nil
+	}
+	out := make([]hcl.Range, len(list.Exprs))
+	for i, e := range list.Exprs {
+		out[i] = e.Range()
+	}
+	return out
 }
 
 // callsFunction reports whether expr uses env() or file(); what comes from

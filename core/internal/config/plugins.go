@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -127,7 +128,7 @@ func (c *Config) validateBlock(prefix, where string, settings, own []manifest.Se
 			continue
 		}
 		if err := e.convert(s); err != nil {
-			c.problems = append(c.problems, e.problem("%s: %v", e.key, err))
+			c.problems = append(c.problems, e.wrong(err))
 			continue
 		}
 		c.checkFile(e, m)
@@ -141,7 +142,7 @@ func knownNames(name string, names []string) string {
 	if len(names) == 0 {
 		return "; it takes none"
 	}
-	return fmt.Sprintf("; it takes %q", names)
+	return "; it takes " + strings.Join(names, ", ")
 }
 
 func findSetting(list []manifest.Setting, name string) *manifest.Setting {
@@ -167,7 +168,7 @@ func (c *Config) checkFile(e *entry, m *manifest.Manifest) {
 		err = fmt.Errorf("there is no file %s", p)
 	}
 	if err != nil {
-		c.problems = append(c.problems, e.problem("%s: %v", e.key, err))
+		c.problems = append(c.problems, e.wrong(err))
 	}
 }
 
@@ -185,7 +186,7 @@ func (c *Config) validateInstance(kind, name string, manifests []*manifest.Manif
 	}
 	own := instanceSettings(kind)
 	if err := e.convert(&own[0]); err != nil {
-		c.problems = append(c.problems, e.problem("%s: %v", e.key, err))
+		c.problems = append(c.problems, e.wrong(err))
 		return
 	}
 	m := byID(manifests, fmt.Sprint(e.value))
@@ -200,7 +201,7 @@ func (c *Config) validateInstance(kind, name string, manifests []*manifest.Manif
 		point = manifest.Exchange
 	}
 	if _, ok := m.Provided(point); !ok {
-		c.problems = append(c.problems, e.problem("plugin %q is no %s", m.ID, kind))
+		c.problems = append(c.problems, e.problem("plugin %q can't serve an %s: it provides no %s", m.ID, kind, point))
 		return
 	}
 	c.validateBlock(prefix, fmt.Sprintf("%s %q (plugin %s)", kind, name, m.ID), m.Parameters, own, m)

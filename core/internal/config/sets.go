@@ -124,7 +124,7 @@ func (c *Config) addKnown(e *entry, key string) {
 	section, name, _ := strings.Cut(key, delim)
 	e.key, e.name = key, name
 	if err := e.convert(c.schema.settings[key]); err != nil {
-		c.problems = append(c.problems, e.problem("%s: %v", key, err))
+		c.problems = append(c.problems, e.wrong(err))
 		return
 	}
 	c.add(e, section, name)
@@ -140,6 +140,15 @@ func (c *Config) addFree(e *entry, path ...string) {
 func (c *Config) unknownSet(key string, plugins []string) string {
 	section, name, ok := strings.Cut(key, ".")
 	if !ok {
+		var keys []string
+		for _, s := range c.schema.sections {
+			if c.schema.settings[s+delim+key] != nil {
+				keys = append(keys, s+delim+key)
+			}
+		}
+		if len(keys) > 0 {
+			return fmt.Sprintf("the section is missing: write -D %s=...", strings.Join(keys, "=... or -D "))
+		}
 		return fmt.Sprintf("there is no setting %s; write -D section.key=value", key)
 	}
 	known := append([]string(nil), plugins...)
