@@ -1,0 +1,162 @@
+package testweb
+
+import (
+	"strconv"
+
+	"github.com/klauspost/compress/gzip"
+	"golang.org/x/text/encoding"
+)
+
+const tail = "</body></html>\n"
+
+// html is one HTML page being written.
+type html struct {
+	w       *Web
+	at      ref    // the page asked for
+	pg      page   // of the page the content is from
+	number  int32  // page number whose word it holds
+	edition uint32 // counts changes from 0
+	links   bool   // whether it has any
+	refresh bool
+	robots  string // content of meta robots, "" for none
+	charset *charset
+	decl    declaration
+	length  int
+}
+
+// append writes the page in UTF-8, without byte order mark.
+func (d *html) append(dst []byte) []byte {
+	w, h, p := d.w, d.pg.srcHost, d.pg.srcPage
+	start := len(dst)
+	r := w.rng(saltText, h, p)
+	dst = append(dst, "<!DOCTYPE html>\n<html lang=\"en\"><head>"...)
+	switch d.decl {
+	case byMeta, notByAny:
+		dst = append(dst, "<meta charset=\""...)
+		dst = append(append(dst, d.charset.name...), "\">"...)
+	case byBoth:
+		dst = append(dst, "<meta charset=\"ibm866\">"...)
+	}
+	dst = append(dst, "<title>"...)
+	title := len(dst)
+	for i := range 3 + r.below(3) {
+		if i > 0 {
+			dst = append(dst, ' ')
+		}
+		dst = append(dst, w.text.word(&r)...)
+	}
+	dst[title] -= 'a' - 'A'
+	dst = append(dst, "</title>"...)
+	if d.robots != "" {
+		dst = append(dst, "<meta name=\"robots\" content=\""...)
+		dst = append(append(dst, d.robots...), "\">"...)
+	}
+	if d.refresh {
+		dst = append(dst, "<meta http-equiv=\"refresh\" content=\""...)
+		dst = strconv.AppendInt(dst, int64(d.pg.n), 10)
+		dst = append(dst, "; url="...)
+		dst = append(w.appendURL(dst, w.next(d.at)), "\">"...)
+	}
+	dst = append(dst, "</head><body>\n<p>Page zq"...)
+	dst = strconv.AppendInt(dst, int64(d.number), 10)
+	dst = append(dst, "x of hq"...)
+	dst = strconv.AppendInt(dst, int64(h), 10)
+	dst = append(dst, 'x')
+	if d.edition > 0 {
+		dst = append(dst, ", edition "...)
+		dst = strconv.AppendUint(dst, uint64(d.edition), 10)
+		r.next() // other text
+	}
+	dst = append(dst, ".</p>\n"...)
+	if d.charset.block != "" {
+		dst = append(append(append(dst, "<p>"...), d.charset.block...), "</p>\n"...)
+	}
+	if d.links {
+		dst = d.appendLinks(dst)
+	}
+	dst = w.text.fill(dst, start+d.length-len(tail), &r, "<p>", "</p>\n")
+	return append(dst, tail...)
+}
+
+func (d *html) appendLinks(dst []byte) []byte {
+	w := d.w
+	var room [100]link
+	links := w.linksOf(room[:0], d.pg.srcHost, d.pg.srcPage, d.pg.bait)
+	r := w.rng(saltText, d.pg.srcHost, ^d.pg.srcPage)
+	from := ref{kind: kindPage, host: d.pg.srcHost, a: d.pg.srcPage}
+	dst = append(dst, "<ul>\n"...)
+	for _, l := range links {
+		dst = append(dst, "<li><a href=\""...)
+		dst = w.appendHref(dst, from, l.to, &r, d.pg.fate == fateOriginal)
+		if l.nofollow && d.pg.fate != fateNoFollow {
+			dst = append(dst, "\" rel=\"nofollow"...)
+		}
+		dst = append(dst, "\">"...)
+		dst = append(dst, w.text.word(&r)...)
+		dst = append(dst, ' ')
+		dst = append(dst, w.text.word(&r)...)
+		dst = append(dst, "</a></li>\n"...)
+	}
+	return append(dst, "</ul>\n"...)
+}
+
+// plain writes a text/plain page. It names no URL, so nothing is to be found in it.
+func (w *Web) plain(dst []byte, h, p int32) []byte {
+	start := len(dst)
+	r := w.rng(saltText, h, p)
+	dst = append(dst, "Page zq"...)
+	dst = strconv.AppendInt(dst, int64(w.hosts[h].first+p), 10)
+	dst = append(dst, "x of hq"...)
+	dst = strconv.AppendInt(dst, int64(h), 10)
+	dst = append(dst, "x.\n\n"...)
+	return w.text.fill(dst, start+w.size(h, p), &r, "", "\n\n")
+}
+
+// encode turns a UTF-8 page into charset c.
+func (c *charset) encode(page []byte) []byte {
+	if c.encoder == nil {
+		return page
+	}
+	out, err := encoding.ReplaceUnsupported(c.encoder()).Bytes(page)
+	if err != nil {
+		panic("testweb: text that " + c.name + " can't hold: " + err.Error()) // newCharsets chose the letters
+	}
+	return out
+}
+
+// compress returns body as gzip, the same bytes for the same body.
+func (w *Web) compress(body []byte) []byte {
+	z := w.zippers.Get().(*zipper)
+	defer w.zippers.Put(z)
+	z.out = z.out[:0]
+	z.Reset(z)
+	if _, err := z.Writer.Write(body); err != nil {
+		panic("testweb: gzip to memory: " + err.Error())
+	}
+	if err := z.Close(); err != nil {
+		panic("testweb: gzip to memory: " + err.Error())
+	}
+	return append([]byte(nil), z.out...)
+}
+
+// zipper is a gzip writer that writes to its own buffer.
+type zipper struct {
+	*gzip.Writer
+	out []byte
+}
+
+// Write takes what the gzip writer puts out.
+func (z *zipper) Write(p []byte) (int, error) {
+	z.out = append(z.out, p...)
+	return len(p), nil
+}
+
+func newZipper() *zipper {
+	z := &zipper{}
+	zw, err := gzip.NewWriterLevel(z, gzip.BestSpeed)
+	if err != nil {
+		panic("testweb: gzip level: " + err.Error())
+	}
+	z.Writer = zw
+	return z
+}
