@@ -133,6 +133,7 @@ func (r *reader) setting(hb *hclsyntax.Block, to *[]Setting) {
 	}
 	s.Type = Type(typ)
 	s.Nutch, s.NutchUnit = SplitNutch(nutch)
+	r.checkBounds(&s, given)
 	if def != nil && s.Type != "" {
 		v, err := s.Check(def)
 		if err != nil {
@@ -141,6 +142,24 @@ func (r *reader) setting(hb *hclsyntax.Block, to *[]Setting) {
 		s.Default = v
 	}
 	*to = append(*to, s)
+}
+
+// checkBounds checks that the bounds of s fit its type.
+func (r *reader) checkBounds(s *Setting, given map[string]hcl.Range) {
+	numeric := s.Type == Int || s.Type == Float || s.Type == Duration || s.Type == Size
+	for key, bound := range map[string]string{"min": s.Min, "max": s.Max} {
+		if at, ok := given[key]; ok && s.Type != "" {
+			if _, isNumber := s.number(bound); !numeric || !isNumber {
+				r.problem(at, "%s = %q is no %s to compare with", key, bound, s.Type)
+			}
+		}
+	}
+	if at, ok := given["off"]; ok && !numeric && s.Type != "" {
+		r.problem(at, "off (-1) is for numbers, durations and sizes")
+	}
+	if at, ok := given["one_of"]; ok && s.Type != String && s.Type != List && s.Type != "" {
+		r.problem(at, "one_of is for type \"string\" and \"list\"")
+	}
 }
 
 // SplitNutch splits "http.timeout (ms)" into the property and its unit.

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
-	"sort"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -24,7 +24,7 @@ func Read(filename string, src []byte) (*Manifest, error) {
 	if ps != nil {
 		return nil, ps.Err()
 	}
-	r := &reader{file: f, m: &Manifest{Cache: true, Source: src, File: filename}}
+	r := &reader{file: f, m: &Manifest{Cache: true, Source: src, File: filename}, bad: map[int]bool{}}
 	r.top(body)
 	if err := r.problems.Err(); err != nil {
 		return nil, err
@@ -44,6 +44,7 @@ type reader struct {
 	file     *hclconf.File
 	m        *Manifest
 	problems hclconf.Problems
+	bad      map[int]bool // offsets of keys whose value was refused; they are not judged again
 }
 
 func (r *reader) problem(at hcl.Range, format string, args ...any) {
@@ -95,12 +96,14 @@ func (r *reader) attribute(attr *hclsyntax.Attribute, fields []field) bool {
 		v, ps := r.file.Eval(attr.Expr, nil)
 		if ps != nil {
 			r.problems = append(r.problems, ps...)
+			r.bad[attr.NameRange.Start.Byte] = true
 			return true
 		}
 		if fields[i].Type != "" { // "" takes any value
 			var err error
 			if v, err = fields[i].Check(v); err != nil {
 				r.problem(attr.Expr.Range(), "%s: %v", attr.Name, err)
+				r.bad[attr.NameRange.Start.Byte] = true
 				return true
 			}
 		}
@@ -130,6 +133,7 @@ func (r *reader) block(hb *hclsyntax.Block, where string, known []string, fields
 			continue
 		}
 		if len(hb.Labels) != k.labels {
+			given[hb.Type] = hb.DefRange()
 			want := "no name"
 			if k.labels == 1 {
 				want = fmt.Sprintf("one name in quotes: %s \"name\" { ... }", k.name)
@@ -206,54 +210,54 @@ func (r *reader) top(b *hclsyntax.Body) {
 // checkTop checks what holds between the parts of the manifest.
 func (r *reader) checkTop(b *hclsyntax.Body, given map[string]hcl.Range) {
 	m := r.m
-	end := b.MissingItemRange()
-	at := func(key string) hcl.Range {
-		if g, ok := given[key]; ok {
-			return g
-		}
-		return end
+	r.checkRequired(given)
+	sound := func(key string) bool {
+		at, ok := given[key]
+		return ok && !r.bad[at.Start.Byte]
 	}
-	required := []struct{ key, example string }{
-		{"id", `"urlfilter-mine"`}, {"name", `"My URL filter"`}, {"version", `"1.0.0"`}, {"api", fmt.Sprint(APIVersion)},
-	}
-	for _, q := range required {
-		if _, ok := given[q.key]; !ok {
-			r.problem(end, "%s is missing: write %s = %s", q.key, q.key, q.example)
-		}
-	}
-	if _, ok := given["id"]; ok && !ValidID(m.ID) {
-		r.problem(at("id"), "id %q: want lower-case words joined by \"-\", at most 64 characters, such as \"urlfilter-mine\"", m.ID)
+	if sound("id") && !ValidID(m.ID) {
+		r.problem(given["id"], "id %q: want lower-case words joined by \"-\", at most 64 characters, such as \"urlfilter-mine\"", m.ID)
 	}
 	for key, v := range map[string]string{"name": m.Name, "version": m.Version} {
-		if _, ok := given[key]; ok && v == "" {
-			r.problem(at(key), "%s must not be empty", key)
+		if sound(key) && v == "" {
+			r.problem(given[key], "%s must not be empty", key)
 		}
 	}
-	if _, ok := given["api"]; ok && m.API != APIVersion {
-		r.problem(at("api"), "the plugin speaks version %d of the plugin contract, this program version %d", m.API, APIVersion)
+	if sound("api") && m.API != APIVersion {
+		r.problem(given["api"], "the plugin speaks version %d of the plugin contract, this program version %d", m.API, APIVersion)
 	}
-	if len(m.Provides) == 0 && !r.sawProvide(b) {
-		r.problem(end, "the plugin provides nothing: write provide \"urlfilter\" {}")
-	}
-	if _, ok := given["command"]; ok && (len(m.Command) == 0 || m.Command[0] == "") {
-		r.problem(at("command"), "command must name a program; leave it out for a built-in plugin")
+	if sound("command") && (len(m.Command) == 0 || m.Command[0] == "") {
+		r.problem(given["command"], "command must name a program; leave it out for a built-in plugin")
 	}
 	for _, id := range m.Requires {
 		if !ValidID(id) || id == m.ID {
-			r.problem(at("requires"), "requires: %q is not another plugin's id", id)
+			r.problem(given["requires"], "requires: %q is not another plugin's id", id)
 		}
 	}
 	r.checkPoints(b)
 }
 
-// sawProvide reports whether b holds a provide block, if only a wrong one.
-func (r *reader) sawProvide(b *hclsyntax.Body) bool {
-	for _, hb := range b.Blocks {
-		if hb.Type == "provide" {
-			return true
+// checkRequired reports all that is missing in one problem.
+func (r *reader) checkRequired(given map[string]hcl.Range) {
+	required := []struct{ key, example string }{
+		{"id", `id = "urlfilter-mine"`}, {"name", `name = "My URL filter"`}, {"version", `version = "1.0.0"`},
+		{"api", fmt.Sprintf("api = %d", APIVersion)}, {"provide", `provide "urlfilter" {}`},
+	}
+	var missing []string
+	for _, q := range required {
+		found := false
+		for k := range given { // blocks are noted with their labels
+			found = found || k == q.key || strings.HasPrefix(k, q.key+" ")
+		}
+		if !found {
+			missing = append(missing, q.example)
 		}
 	}
-	return false
+	if len(missing) > 0 {
+		p := r.file.Problem(hcl.Range{Start: hcl.InitialPos, End: hcl.InitialPos}, "the manifest lacks %s", strings.Join(missing, ", "))
+		p.Source = ""
+		r.problems = append(r.problems, p)
+	}
 }
 
 // checkPoints checks what makes sense with certain extension points only.
@@ -267,12 +271,11 @@ func (r *reader) checkPoints(b *hclsyntax.Body) {
 		case hb.Type == "field" && !points[Scoring]:
 			r.problem(hb.DefRange(), "score fields are for plugins that provide \"scoring\"")
 		case hb.Type == "parameter" && !points[IndexWriter] && !points[Exchange]:
-			r.problem(hb.DefRange(), "parameters are for plugins that provide \"indexwriter\" or \"exchange\"; others take setting %q", hb.Labels)
+			r.problem(hb.DefRange(), "parameters are for plugins that provide \"indexwriter\" or \"exchange\"; others write setting %q", hb.Labels[0])
 		case hb.Type == "needs" && len(r.m.Needs.Facts) > 0 && !points[ParseFilter]:
 			r.problem(hb.DefRange(), "facts are for plugins that provide \"parsefilter\"")
 		}
 	}
-	sort.SliceStable(r.m.Fields, func(i, j int) bool { return r.m.Fields[i].Name < r.m.Fields[j].Name })
 }
 
 // SameSource reports whether src is the manifest m was read from, as the
