@@ -49,18 +49,18 @@ plugin {
   # Type: duration, min 100ms
   start_timeout = "30s"
 
-  # How long one call of a plugin may take. Fetching and parsing have limits of
-  # their own: http.timeout and parser.timeout.
+  # How long one call of a plugin may take before it counts as hung. Fetching
+  # and parsing have limits of their own: http.time_limit and parser.timeout.
   # Type: duration, min 10ms
-  call_timeout = "30s"
+  call_timeout = "60s"
 
   # How long a plugin gets to end by itself before it is killed.
   # Type: duration, min 0s
   stop_timeout = "5s"
 
-  # Time between two health checks of a plugin, and what one may take.
-  # Type: duration, min 100ms
-  health_interval = "5s"
+  # Time between two health checks of a plugin.
+  # Type: duration, min 100ms, or -1
+  health_interval = "10s"
 
   # How long a plugin may leave health checks unanswered before it is replaced.
   # Type: duration, min 100ms
@@ -69,11 +69,15 @@ plugin {
   # Memory of a plugin's whole process group; one that uses more is replaced.
   # A plugin's manifest may ask for another limit.
   # Type: size, min 32MiB, or -1
-  memory_limit = "512MiB"
+  memory_limit = "1GiB"
+
+  # Time between two looks at the memory of plugins.
+  # Type: duration, min 10ms
+  watch_interval = "1s"
 
   # Threads a Go plugin may run at once (GOMAXPROCS); 0 lets it use all.
   # Type: int, min 0, max 1024
-  gomaxprocs = 2
+  gomaxprocs = 0
 
   # Calls a plugin gets at once when its manifest doesn't say.
   # Type: int, min 1, max 1024
@@ -101,11 +105,11 @@ plugin {
 
   # Wait before a plugin that died is started again; doubled each time.
   # Type: duration, min 1ms
-  restart_delay = "200ms"
+  restart_delay = "100ms"
 
   # The longest such wait.
   # Type: duration, min 1ms
-  restart_delay_max = "30s"
+  restart_delay_max = "10s"
 
   # Deaths in a row, without one record completed, after which the command stops.
   # Type: int, min 1
@@ -116,12 +120,24 @@ plugin {
   # Type: int, min 1, max 100
   quarantine_attempts = 3
 
-  # Answers of URL normalizers and filters that are remembered (URLs); 0 for none.
-  # Type: int, min 0
-  cache_entries = 200000
+  # Fresh processes of one plugin that try suspect records at the same time.
+  # Type: int, min 1, max 64
+  quarantine_processes = 2
 
-  # Encrypt the connection to plugins although it is a socket in a private folder.
-  auto_tls = false
+  # Attempts at a call that failed for a passing reason.
+  # Type: int, min 1, max 100
+  retries = 3
+
+  # Wait before the first of them; doubled each time.
+  # Type: duration, min 0s
+  retry_delay = "50ms"
+
+  # Memory for answers of URL normalizers and filters that are remembered.
+  # Type: size, min 0, or -1
+  cache_size = "64MiB"
+
+  # Speak TLS with plugins, although they listen on a socket in a private folder.
+  mtls = false
 
   # Plugin id = address of a process that already runs, for debuggers.
   reattach = {}
@@ -203,13 +219,13 @@ http {
   # How long a server may send nothing.
   # Type: duration, min 10ms
   # Nutch: http.timeout (ms)
-  timeout = "10s"
+  read_timeout = "10s"
 
-  # How long one document may take in all; what came until then is kept and
-  # marked as truncated.
-  # Type: duration, min 100ms, or -1
+  # How long one document may take in all; what came until then is kept and the
+  # page marked as truncated.
+  # Type: duration, min 100ms
   # Nutch: http.time.limit (s)
-  time_limit = "5m"
+  time_limit = "60s"
 
   # Bytes of a document that are kept, after decoding; the rest is cut off and
   # the page marked as truncated.
@@ -217,17 +233,9 @@ http {
   # Nutch: http.content.limit (bytes)
   content_limit = "10MiB"
 
-  # Keep what was read of a document when the connection breaks, marked as truncated.
-  # Nutch: http.partial.truncated
-  partial_truncated = false
-
-  # How many times greater a decoded body may be than what was received.
-  # Type: int, min 1
-  max_decompression_ratio = 200
-
   # Bytes of a response's headers.
   # Type: size, min 4KiB, max 16MiB
-  max_header_size = "256KiB"
+  max_header_size = "64KiB"
 
   # Redirects followed at once; 0 records the target for a later round.
   # Type: int, min 0, max 20
@@ -246,20 +254,16 @@ http {
   # Nutch: http.accept.language
   accept_language = "en-us,en-gb,en;q=0.7,*;q=0.3"
 
-  # The Accept-Charset header; "" sends none, as browsers do.
-  # Nutch: http.accept.charset
-  accept_charset = ""
-
   # Ask for a page only if it changed since the time the server gave (If-Modified-Since).
   # Nutch: http.enable.if.modified.since.header
-  enable_if_modified_since_header = true
+  enable_if_modified_since = true
 
   # Ask for a page only if its ETag changed (If-None-Match).
-  enable_etag_header = true
+  enable_etag = true
 
   # Send the Cookie in a record's metadata, such as a seed's. Cookies of servers are never kept.
   # Nutch: http.enable.cookie.header
-  enable_cookie_header = false
+  cookies = false
 
   # Host name or address of a proxy; "" for none.
   # Nutch: http.proxy.host
@@ -280,8 +284,8 @@ http {
   proxy_password = ""
 
   # Kind of proxy.
-  # Type: one of http, socks
-  # Nutch: http.proxy.type (HTTP=http, SOCKS=socks)
+  # Type: one of http, https, socks5
+  # Nutch: http.proxy.type (HTTP=http, SOCKS=socks5)
   proxy_type = "http"
 
   # Hosts reached without the proxy; "*" at the start or end stands for anything.
@@ -305,37 +309,9 @@ http {
   # otherwise. A seed that is localhost or an address allows itself.
   allow_private = []
 
-  # Networks (CIDR) and addresses that are never fetched.
-  # Nutch: http.filter.ipaddress.exclude
-  deny = []
-
-  # Connections to one host that are kept open.
-  # Type: int, min 0, max 1000
-  idle_connections_per_host = 2
-
-  # Connections kept open in all.
-  # Type: int, min 0, max 100000
-  idle_connections = 1000
-
-  # How long an unused connection is kept open.
+  # How long the addresses of a host are remembered; 0s asks the resolver each time.
   # Type: duration, min 0s
-  idle_timeout = "30s"
-
-  # How long an address is remembered; 0 asks the resolver each time.
-  # Type: duration, min 0s
-  dns_cache_ttl = "10m"
-
-  # How long it is remembered that a name has no address.
-  # Type: duration, min 0s
-  dns_cache_negative_ttl = "1m"
-
-  # Addresses that are remembered.
-  # Type: int, min 0
-  dns_cache_size = 100000
-
-  # How long the resolver may take for a name.
-  # Type: duration, min 10ms
-  dns_timeout = "10s"
+  dns_cache_ttl = "5m"
 
   # Wait after 429 or 503 when the server doesn't say how long (Retry-After).
   # Type: duration, min 0s
@@ -639,6 +615,11 @@ fetcher {
   # Nutch: fetcher.timelimit.mins (min)
   timelimit = "-1"
 
+  # How long the fetch of a round waits for hosts that are held back or slow when
+  # nothing else is left; then their URLs are released unchanged.
+  # Type: duration, min 0s, or -1
+  release_after = "1m"
+
   # Pages a second below which the fetch of a round ends.
   # Type: float, min 0, or -1
   # Nutch: fetcher.throughput.threshold.pages
@@ -793,6 +774,11 @@ urlnormalizer {
   # Nutch: urlnormalizer.order
   order = ["urlnormalizer-basic", "urlnormalizer-regex"]
 
+  # Where a URL appeared = plugin ids separated by commas that run first there,
+  # instead of order. The places are inject, outlink, fetcher, crawldb, linkdb,
+  # generate_host_count, partition and indexer.
+  order_by_scope = {}
+
   # Passes over the normalizers at most; one that changes nothing is the last.
   # Type: int, min 1, max 100
   # Nutch: urlnormalizer.loop.count
@@ -909,7 +895,7 @@ store {
 
   # Memory for what is written before it goes to a file.
   # Type: size, min 1MiB, max 1GiB
-  memtable_size = "32MiB"
+  memtable_size = "16MiB"
 
   # Known URLs remembered in memory, so that the store isn't asked (16 bytes each).
   # Type: int, min 0
@@ -923,17 +909,9 @@ store {
   # Type: duration, min 0s, max 10s
   commit_wait = "100ms"
 
-  # Wait for the disk at each commit. Without, a power cut can lose the last
-  # seconds, but never damages the store.
-  sync = true
-
   # Free disk space below which the run stops before it commits.
   # Type: size, min 0
   low_water = "512MiB"
-
-  # Files the store keeps open.
-  # Type: int, min 50
-  max_open_files = 1000
 }
 
 cycle {

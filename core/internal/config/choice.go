@@ -13,7 +13,15 @@ import (
 // Choice is the plugins that take part, and their order at each point.
 type Choice struct {
 	Plugins []*manifest.Manifest // by id
-	chains  map[string][]*manifest.Manifest
+	// ScopeOrder holds, by scope, the ids of the URL normalizers that run first
+	// there; the rest follows by id (urlnormalizer.order_by_scope).
+	ScopeOrder map[string][]string
+	// ParserTypes holds, by MIME type, the ids of the parsers tried (parser.mime_types).
+	ParserTypes map[string][]string
+	// ProtocolOf holds, by scheme or host, the id of the plugin that fetches it
+	// (protocol.plugins).
+	ProtocolOf map[string]string
+	chains     map[string][]*manifest.Manifest
 }
 
 // Chain returns the chosen plugins that provide point, in the order they run.
@@ -41,6 +49,14 @@ func (c *Config) Choose(manifests []*manifest.Manifest) (*Choice, error) {
 	ch.instances(out.Plugins)
 	for _, point := range manifest.Points() {
 		out.chains[point] = ch.order(point, out.Plugins)
+	}
+	out.ScopeOrder = ch.assigned("urlnormalizer.order_by_scope", manifest.URLNormalizer, out.Plugins)
+	out.ParserTypes = ch.assigned("parser.mime_types", manifest.Parser, out.Plugins)
+	out.ProtocolOf = map[string]string{}
+	for k, ids := range ch.assigned("protocol.plugins", manifest.Protocol, out.Plugins) {
+		if len(ids) > 0 {
+			out.ProtocolOf[k] = ids[0]
+		}
 	}
 	if err := ch.problems.Err(); err != nil {
 		return nil, err
@@ -193,19 +209,15 @@ func (ch *chooser) order(point string, chosen []*manifest.Manifest) []*manifest.
 	list, _ := e.value.([]string)
 	var out []*manifest.Manifest
 	for i, name := range list {
-		wrong := func(format string, args ...any) {
-			ch.problems = append(ch.problems, e.element(i, format, args...))
-		}
-		m := named(name, point, ch.known)
+		m, wrong := ch.pick(name, point, chosen)
 		switch {
-		case m == nil:
-			wrong("no %s is called %q%s", point, name, hclconf.DidYouMean(name, providers(point, ch.known)))
+		case wrong != "" && e.origin.Layer != Default:
+			ch.problems = append(ch.problems, e.element(i, "%s", wrong))
+		case wrong != "":
 		case byID(out, m.ID) != nil:
-			wrong("%q is listed twice", name)
-		case byID(rest, m.ID) != nil:
+			ch.problems = append(ch.problems, e.element(i, "%q is listed twice", name))
+		default:
 			out = append(out, m)
-		case e.origin.Layer != Default:
-			wrong("plugin %s is not chosen: write plugin { add = [%q] }, or take it from the list", m.ID, m.ID)
 		}
 	}
 	for _, m := range rest {
@@ -213,6 +225,47 @@ func (ch *chooser) order(point string, chosen []*manifest.Manifest) []*manifest.
 			out = append(out, m)
 		}
 	}
+	return out
+}
+
+// pick finds the chosen plugin called name at point, or says what is wrong.
+func (ch *chooser) pick(name, point string, chosen []*manifest.Manifest) (*manifest.Manifest, string) {
+	m := named(name, point, ch.known)
+	if m == nil {
+		return nil, fmt.Sprintf("no %s is called %q%s", point, name, hclconf.DidYouMean(name, providers(point, ch.known)))
+	}
+	if byID(chosen, m.ID) == nil {
+		return nil, fmt.Sprintf("plugin %s is not chosen: write plugin { add = [%q] }, or take it from the list", m.ID, m.ID)
+	}
+	return m, ""
+}
+
+// assigned reads a map of names to plugins separated by commas.
+func (ch *chooser) assigned(key, point string, chosen []*manifest.Manifest) map[string][]string {
+	e := ch.c.entry(key)
+	if e == nil {
+		return nil
+	}
+	texts, _ := e.value.(map[string]string)
+	out := make(map[string][]string, len(texts))
+	for _, k := range sortedKeys(texts) {
+		for _, name := range strings.Split(texts[k], ",") {
+			if m, wrong := ch.pick(strings.TrimSpace(name), point, chosen); wrong != "" {
+				ch.problems = append(ch.problems, e.about("%s: %s", k, wrong))
+			} else {
+				out[k] = append(out[k], m.ID)
+			}
+		}
+	}
+	return out
+}
+
+func sortedKeys(m map[string]string) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	sort.Strings(out)
 	return out
 }
 

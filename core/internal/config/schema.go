@@ -189,7 +189,11 @@ func (s *schema) unknownKey(section, name string) string {
 	dotted := section + "." + strings.ReplaceAll(name, "_", ".")
 	for property, names := range s.nutch {
 		if property == dotted || ruleName(property) == section+"."+name {
-			return fmt.Sprintf("%s; Nutch's %s is called %s here", text, property, names[0].key)
+			keys := make([]string, len(names))
+			for i, n := range names {
+				keys[i] = n.key
+			}
+			return fmt.Sprintf("%s; Nutch's %s is called %s here", text, property, strings.Join(keys, " and "))
 		}
 	}
 	if near := hclconf.Suggest(name, s.keys[section]); near != "" {
