@@ -148,9 +148,9 @@ func (w *Web) htmlAnswer(a *answer, r ref, pg page, n uint32, q ask) {
 // declare settles how the page tells its charset and sets its content type.
 func (d *html) declare(a *answer) {
 	switch {
-	case d.charset.encoder == nil && d.decl == byHeader: // the common page
+	case d.charset.name == "utf-8" && d.decl == byHeader: // the common page
 		d.decl = notByAny
-	case d.charset.name == "utf-16le": // bytes that ask for a mark
+	case d.charset.wide: // bytes that ask for a mark
 		d.decl = byBOM
 	case d.decl == byBOM && d.charset.bom == "":
 		d.decl = byHeader

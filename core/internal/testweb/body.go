@@ -1,10 +1,10 @@
 package testweb
 
 import (
+	"encoding/binary"
 	"strconv"
 
 	"github.com/klauspost/compress/gzip"
-	"golang.org/x/text/encoding"
 )
 
 const tail = "</body></html>\n"
@@ -24,7 +24,7 @@ type html struct {
 	length  int
 }
 
-// append writes the page in UTF-8, without byte order mark.
+// append writes the page without byte order mark: ASCII but for the block of its charset.
 func (d *html) append(dst []byte) []byte {
 	w, h, p := d.w, d.pg.srcHost, d.pg.srcPage
 	start := len(dst)
@@ -112,14 +112,14 @@ func (w *Web) plain(dst []byte, h, p int32) []byte {
 	return w.text.fill(dst, start+w.size(h, p), &r, "", "\n\n")
 }
 
-// encode turns a UTF-8 page into charset c.
+// encode turns a page that is ASCII but for its charset's block into charset c.
 func (c *charset) encode(page []byte) []byte {
-	if c.encoder == nil {
+	if !c.wide {
 		return page
 	}
-	out, err := encoding.ReplaceUnsupported(c.encoder()).Bytes(page)
-	if err != nil {
-		panic("testweb: text that " + c.name + " can't hold: " + err.Error()) // newCharsets chose the letters
+	out := make([]byte, 0, 2*len(page))
+	for _, r := range string(page) {
+		out = binary.LittleEndian.AppendUint16(out, uint16(r)) // no letter is beyond the basic plane
 	}
 	return out
 }

@@ -13,7 +13,7 @@ import (
 type Difference struct {
 	Kind    DifferenceKind `json:"kind"`
 	URL     string         `json:"url"`
-	Got     model.Status   `json:"got,omitempty"` // 0 when missing
+	Got     string         `json:"got,omitempty"` // status, "" when missing
 	Allowed StatusSet      `json:"allowed,omitempty"`
 	Why     string         `json:"why,omitempty"`
 }
@@ -33,8 +33,8 @@ const (
 // String is one line for people.
 func (d Difference) String() string {
 	s := string(d.Kind) + " " + d.URL
-	if d.Got != 0 {
-		s += " is " + d.Got.String()
+	if d.Got != "" {
+		s += " is " + d.Got
 	}
 	if d.Allowed != 0 {
 		s += ", allowed " + d.Allowed.String()
@@ -67,15 +67,15 @@ func (c *Checker) Add(rawURL string, got model.Status) {
 		return
 	}
 	if r.host < 0 || r.kind == kindUnknown || c.t.reached(r) == unreached {
-		c.diffs = append(c.diffs, Difference{Kind: DiffUnexpected, URL: rawURL, Got: got})
+		c.diffs = append(c.diffs, Difference{Kind: DiffUnexpected, URL: rawURL, Got: got.String()})
 		return
 	}
 	o := w.outcome(r, c.t.o)
 	if c.see(r) {
-		c.diffs = append(c.diffs, Difference{Kind: DiffTwice, URL: rawURL, Got: got})
+		c.diffs = append(c.diffs, Difference{Kind: DiffTwice, URL: rawURL, Got: got.String()})
 	}
 	if !o.allowed.Has(got) {
-		c.diffs = append(c.diffs, Difference{Kind: DiffStatus, URL: rawURL, Got: got, Allowed: o.allowed, Why: o.why})
+		c.diffs = append(c.diffs, Difference{Kind: DiffStatus, URL: rawURL, Got: got.String(), Allowed: o.allowed, Why: o.why})
 	}
 	if o.allowed.Has(model.StatusDBDuplicate) && r.kind == kindPage && !c.t.o.TextSignature {
 		pg := w.page(r.host, r.a)

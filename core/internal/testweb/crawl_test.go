@@ -2,6 +2,7 @@ package testweb
 
 import (
 	"context"
+	"encoding/xml"
 	"io"
 	"net"
 	"net/http"
@@ -70,13 +71,15 @@ type miniCrawler struct {
 	robots  map[string]*robotstxt.RobotsData // nil while unreachable
 	asked   map[string]int
 	onePass bool
-	limit   int // most URLs to know
+	sitemap bool           // read sitemaps
+	traps   map[string]int // URLs below /trap/ followed, by host
 }
 
 func (m *miniCrawler) crawl(seed string) map[string]model.Status {
 	m.db = map[string]model.Status{seed: model.StatusDBUnfetched}
-	m.tries, m.robots, m.asked = map[string]int{}, map[string]*robotstxt.RobotsData{}, map[string]int{}
+	m.tries, m.robots, m.asked, m.traps = map[string]int{}, map[string]*robotstxt.RobotsData{}, map[string]int{}, map[string]int{}
 	queue := []string{seed}
+	read := map[string]bool{} // hosts whose sitemap was read
 	for len(queue) > 0 {
 		u := queue[0]
 		queue = queue[1:]
@@ -88,14 +91,47 @@ func (m *miniCrawler) crawl(seed string) map[string]model.Status {
 				queue = queue[:len(queue)-1]
 			}
 		}
+		if h := hostOf(u); m.sitemap && !read[h] && m.robots[h] != nil {
+			read[h] = true
+			for _, at := range m.robots[h].Sitemaps {
+				links = append(links, m.readSitemap(at)...)
+			}
+		}
 		for _, l := range links {
-			if _, known := m.db[l]; !known && (m.limit == 0 || len(m.db) < m.limit) {
+			if _, known := m.db[l]; !known && !m.enough(l) {
 				m.db[l] = model.StatusDBUnfetched
 				queue = append(queue, l)
 			}
 		}
 	}
 	return m.db
+}
+
+// enough reports whether l is the hundredth-odd URL of a trap.
+func (m *miniCrawler) enough(l string) bool {
+	if strings.Contains(l, trapPrefix) {
+		m.traps[hostOf(l)]++
+	}
+	return m.traps[hostOf(l)] > 100 && strings.Contains(l, trapPrefix)
+}
+
+func (m *miniCrawler) readSitemap(at string) (urls []string) {
+	_, body, err := m.get(at)
+	if err != nil {
+		m.t.Errorf("sitemap %s: %v", at, err)
+		return nil
+	}
+	var doc struct {
+		Pages []string `xml:"url>loc"`
+		Parts []string `xml:"sitemap>loc"`
+	}
+	if err := xml.Unmarshal(body, &doc); err != nil {
+		m.t.Errorf("sitemap %s: %v", at, err)
+	}
+	for _, part := range doc.Parts {
+		urls = append(urls, m.readSitemap(part)...)
+	}
+	return append(urls, doc.Pages...)
 }
 
 func hostOf(u string) string {
@@ -253,18 +289,21 @@ func TestTruthEqualsCrawl(t *testing.T) {
 		name    string
 		agent   string
 		onePass bool
+		sitemap bool
 		change  func(*Config)
 	}{
-		{"standard", "", false, func(c *Config) { c.PageSize = SizeRealistic }},
-		{"named agent", "minibot", false, func(c *Config) { c.Seed, c.Agent = 2, "minibot" }},
-		{"one pass", "", true, func(c *Config) { c.Seed = 3 }},
-		{"one pass, robots late", "", true, func(c *Config) { c.Seed, c.Shares.RobotsFlaky = 8, 0.2 }},
-		{"stable", "", false, func(c *Config) { c.Seed, c.Shares = 4, Stable() }},
-		{"plain", "", false, func(c *Config) { c.Shares, c.PageSize = Plain(), Size6KB }},
-		{"port", "", false, func(c *Config) { c.Port, c.Seed, c.Pages = 8080, 6, 1000 }},
-		{"one host", "", false, func(c *Config) { c.Hosts, c.Pages, c.LargestHost = 1, 500, 500 }},
-		{"a page a host", "", false, func(c *Config) { c.Hosts, c.Pages = 500, 500 }},
-		{"much of everything odd", "", false, func(c *Config) {
+		{"standard", "", false, false, func(c *Config) { c.Pages, c.PageSize = 1500, SizeRealistic }},
+		{"named agent", "minibot", false, false, func(c *Config) { c.Seed, c.Agent = 2, "minibot" }},
+		{"one pass", "", true, false, func(c *Config) { c.Seed = 3 }},
+		{"one pass, robots late", "", true, false, func(c *Config) { c.Seed, c.Shares.RobotsFlaky = 8, 0.2 }},
+		{"stable", "", false, false, func(c *Config) { c.Seed, c.Shares = 4, Stable() }},
+		{"sitemaps", "", false, true, func(c *Config) { c.Seed, c.Pages, c.LargestHost = 12, 6000, 2500 }},
+		{"traps", "", false, false, func(c *Config) { c.Seed, c.Shares.Trap = 13, 0.5 }},
+		{"plain", "", false, false, func(c *Config) { c.Shares, c.PageSize = Plain(), Size6KB }},
+		{"port", "", false, false, func(c *Config) { c.Port, c.Seed, c.Pages = 8080, 6, 1000 }},
+		{"one host", "", false, false, func(c *Config) { c.Hosts, c.Pages, c.LargestHost = 1, 500, 500 }},
+		{"a page a host", "", false, false, func(c *Config) { c.Hosts, c.Pages = 500, 500 }},
+		{"much of everything odd", "", false, false, func(c *Config) {
 			c.Seed = 9
 			s := &c.Shares
 			s.Redirect, s.RedirectLoop, s.FlakyError, s.TooMany, s.Truncated, s.WrongType = 0.2, 0.05, 0.05, 0.05, 0.05, 0.05
@@ -276,9 +315,9 @@ func TestTruthEqualsCrawl(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newWeb(t, tc.change)
-			m := miniCrawler{t: t, c: serve(t, w), agent: tc.agent, onePass: tc.onePass}
+			m := miniCrawler{t: t, c: serve(t, w), agent: tc.agent, onePass: tc.onePass, sitemap: tc.sitemap}
 			got := m.crawl(w.PageURL(0))
-			truth := w.Truth(Options{OnePass: tc.onePass, NoDedup: true})
+			truth := w.Truth(Options{OnePass: tc.onePass, Sitemaps: tc.sitemap, NoDedup: true})
 			for i, d := range truth.Check(got) {
 				if t.Error(d); i > 20 {
 					t.Fatal("and more")
@@ -292,6 +331,9 @@ func TestTruthEqualsCrawl(t *testing.T) {
 			}
 			if len(r.UnknownURLs) > 0 {
 				t.Errorf("links to nowhere: %v", r.UnknownURLs)
+			}
+			if traps := m.traps["host0.test"]; tc.name == "traps" && (traps < 100 || len(got) < 4000) {
+				t.Errorf("only %d URLs of host0's trap, %d in all", traps, len(got))
 			}
 			s := truth.Summary()
 			if s.Required < len(got)/2 || s.Required < w.cfg.Pages/3 {

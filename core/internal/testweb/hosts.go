@@ -108,7 +108,8 @@ func (w *Web) drawHost(i, size int32) host {
 	if h.robots == robotsDelay && size > delayHostSize {
 		h.robots = robotsAllow
 	}
-	// What closes a host altogether stays with small ones: a fifth of the web must not hang on one draw.
+	// What closes a host or slows it down stays with small ones: neither a fifth of the web nor
+	// the length of a crawl must hang on one draw.
 	if small := int(size) <= 2*w.cfg.Pages/w.cfg.Hosts; small {
 		switch {
 		case broken < s.Dead:
@@ -118,8 +119,11 @@ func (w *Web) drawHost(i, size int32) host {
 		case broken < s.Dead+s.Abrupt+s.Dying:
 			h.death, h.alive = dying, min(size, 1+r.below(maxAlivePages))
 		}
-	} else if h.robots == robotsDenyAll || h.robots == robotsError {
-		h.robots = robotsAllow
+	} else {
+		h.slow = false
+		if h.robots == robotsDenyAll || h.robots == robotsError {
+			h.robots = robotsAllow
+		}
 	}
 	if h.death != alive {
 		h.maps = false

@@ -62,7 +62,7 @@ func (hw *hostWatch) check(w *Web, v *visit) []found {
 			hw.minGap = gap
 		}
 		wanted := int64(w.delayOf(v.ref.host))
-		if hw.lastIsRD { // the Crawl-delay has only just become known
+		if hw.lastIsRD || v.ref.isRobots() { // the Crawl-delay has only just become known, or is not yet
 			wanted = int64(w.cfg.Delay)
 		}
 		if gap < wanted {

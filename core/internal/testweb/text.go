@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/htmlindex"
 )
 
@@ -95,11 +94,11 @@ func HostWord(h int) string { return fmt.Sprintf("hq%dx", h) }
 
 // charset is an encoding that pages come in.
 type charset struct {
-	name    string
-	encoder func() *encoding.Encoder // nil for UTF-8
-	bom     string
-	word    string // in its own script
-	block   string // paragraph in its own script, beginning with word
+	name  string
+	wide  bool   // not a superset of ASCII: the whole page must be encoded
+	bom   string // in UTF-8
+	word  string // in its own script, in UTF-8
+	block string // paragraph in its own script, beginning with word; encoded unless wide
 }
 
 // declaration is how a page tells its charset.
@@ -142,15 +141,17 @@ func newCharsets(seed uint64) ([]charset, error) {
 			}
 			return b.String()
 		}
-		cs := charset{name: c.name, encoder: e.NewEncoder, word: word(7)}
-		if c.name == "utf-16le" {
-			cs.bom = "\ufeff"
-		}
+		cs := charset{name: c.name, word: word(7)}
 		words := []string{cs.word}
 		for range 40 {
 			words = append(words, word(2+r.below(5)))
 		}
 		cs.block = strings.Join(words, " ")
+		if cs.name == "utf-16le" {
+			cs.wide, cs.bom = true, "\ufeff"
+		} else if cs.block, err = e.NewEncoder().String(cs.block); err != nil {
+			return nil, fmt.Errorf("charset %s: %w", c.name, err)
+		}
 		out = append(out, cs)
 	}
 	return out, nil

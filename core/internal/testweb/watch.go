@@ -147,9 +147,9 @@ func (hw *hostWatch) count(w *Web, v *visit) uint32 {
 	return hw.other[v.ref]
 }
 
-// end takes the end of v, once the answer is ready and all but its last bytes are written.
-func (v *visit) end(t *watch, a *answer, status int) {
-	v.stop = t.now()
+// endAt takes the end of v at stop. The caller hasn't written the last bytes yet.
+func (v *visit) endAt(t *watch, a *answer, status int, stop int64) {
+	v.stop = stop
 	if v.ref.host >= 0 {
 		hw := &t.hosts[v.ref.host]
 		hw.mu.Lock()

@@ -34,7 +34,7 @@ func (s *script) begin(pause time.Duration, u string) *visit {
 func (s *script) end(v *visit, u string) {
 	var a answer
 	s.w.answer(&a, v.ref, v.n, ask{})
-	v.end(s.w.watch, &a, a.status)
+	v.endAt(s.w.watch, &a, a.status, int64(s.now))
 }
 
 func TestViolations(t *testing.T) {
@@ -185,7 +185,7 @@ func TestRecentIsBounded(t *testing.T) {
 	for n := range recentRequests + 10 {
 		v := visit{ref: ref{kind: kindPage, host: 0, a: int32(n) % w.hosts[0].size}}
 		w.watch.begin(&v)
-		v.end(w.watch, &answer{}, 200)
+		v.endAt(w.watch, &answer{}, 200, w.watch.now())
 	}
 	recent := w.Recent()
 	if len(recent) != recentRequests {

@@ -125,7 +125,7 @@ func (w *Web) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 		w.buffers.Put(buf)
 	}()
 	if a.delay > 0 && !pause(req.Context(), a.delay) {
-		v.end(w.watch, &a, -1)
+		v.endAt(w.watch, &a, -1, v.start) // the client left at some time since
 		return
 	}
 	if a.cut != alive {
@@ -172,27 +172,33 @@ func (w *Web) write(rw http.ResponseWriter, req *http.Request, a *answer, v *vis
 	if req.Method == http.MethodHead || a.status == http.StatusNotModified {
 		body = nil
 	}
-	// All but the last bytes first, so that the end is taken just before the client can see it.
-	const last = 2 << 10
-	if len(body) <= last {
-		v.end(w.watch, a, a.status)
-		rw.WriteHeader(a.status)
-		_, _ = rw.Write(body) // a client that went away is no error of the web
-		return
-	}
 	rw.WriteHeader(a.status)
-	if _, err := rw.Write(body[:len(body)-last]); err != nil {
-		v.end(w.watch, a, a.status)
-		return
+	w.writeBody(rw, body, a, v)
+}
+
+// writeBody writes body and takes the end just before its last bytes, or before those that a
+// client may leave: RFC 9309 lets it stop reading a robots.txt at 500 KiB. What fails is
+// taken to have ended before the write that failed: a client that goes away is no error of the web.
+func (w *Web) writeBody(rw http.ResponseWriter, body []byte, a *answer, v *visit) {
+	const last, chunk = 2 << 10, 32 << 10
+	early := max(0, min(len(body)-last, 500<<10-last))
+	for done := 0; done < early; {
+		v.stop = w.watch.now()
+		n, err := rw.Write(body[done:min(done+chunk, early)])
+		if err != nil {
+			v.endAt(w.watch, a, a.status, v.stop)
+			return
+		}
+		done += n
 	}
-	v.end(w.watch, a, a.status)
-	_, _ = rw.Write(body[len(body)-last:])
+	v.endAt(w.watch, a, a.status, w.watch.now())
+	_, _ = rw.Write(body[early:])
 }
 
 // cut breaks the connection: without a byte, or in the middle of the header.
 func (w *Web) cut(rw http.ResponseWriter, a *answer, v *visit) {
 	conn, _, err := http.NewResponseController(rw).Hijack()
-	v.end(w.watch, a, 0)
+	v.endAt(w.watch, a, 0, w.watch.now())
 	if err != nil {
 		panic(http.ErrAbortHandler) // net/http's way to do it where there is no connection to take
 	}
