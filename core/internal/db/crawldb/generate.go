@@ -1,0 +1,436 @@
+package crawldb
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/gonutch/crawler/core/internal/segment"
+	"github.com/gonutch/crawler/core/internal/store"
+	"github.com/gonutch/crawler/sdk/model"
+)
+
+// GenerateOptions say what a fetch list is to hold.
+type GenerateOptions struct {
+	Segment     string            // id, from segment.NewID
+	Round       int               // noted in the segment's meta data
+	TopN        int               // most URLs; 0 is no limit
+	MaxCount    int               // most URLs of one queue; 0 is no limit
+	MinSort     int64             // least sort value, micro-units; see HasMinSort
+	HasMinSort  bool              // whether MinSort counts
+	MaxInterval time.Duration     // records with a longer fetch interval are left out; 0 is off (Nutch's generate.min.interval)
+	Status      model.Status      // only records of this status; 0 is all
+	Now         time.Time         // what is due is judged by it: the clock plus --adddays
+	Created     time.Time         // for the segment's meta data; zero is Now
+	Seed        uint64            // decides where in a bucket the scan starts; same seed, same list
+	Held        func(string) bool // queue may not be fetched from now; nil holds none
+}
+
+// Reasons in GenerateResult.Rejected.
+const (
+	RejectSchedule = "schedule"  // URLs not due yet, although ready by the minute
+	RejectScore    = "min_score" // URLs below MinSort that were looked at
+	RejectStatus   = "status"    // URLs of another status
+	RejectInterval = "interval"  // URLs above MaxInterval
+	RejectCount    = "max_count" // queues that had more than MaxCount
+	RejectHeld     = "held"      // queues that are held
+)
+
+// GenerateResult says what a Generate did. Nothing selected means that no
+// segment was made.
+type GenerateResult struct {
+	Selected int
+	Queues   int // that Selected come from
+	// Rejected counts URLs by reason; held and max_count count queues,
+	// because their URLs are passed over unread.
+	Rejected map[string]int64
+	NextDue  time.Time // when the earliest record that is not due will be; zero when there is none
+}
+
+// Bounds of one batch.
+const (
+	promotePortion  = 10_000
+	generatePortion = 50_000
+	// longRun is how many neighbours in the ready index are deleted as a
+	// range: fewer range tombstones than that are cheaper than points.
+	longRun = 512
+)
+
+// promote moves what is due at now from the wait index to the ready index, in
+// portions, and so raises the watermark.
+func (db *DB) promote(ctx context.Context, now time.Time) error {
+	end := endOfMinute(minuteOf(now))
+	for {
+		more := false
+		err := db.s.UpdateNoSync(ctx, func(tx *store.Tx) error {
+			more = false
+			if string(db.mark) >= string(end) {
+				return nil
+			}
+			return db.promoteSome(tx, end, &more)
+		})
+		if err != nil || !more {
+			return err
+		}
+	}
+}
+
+func (db *DB) promoteSome(tx *store.Tx, end mark, more *bool) (err error) {
+	lo := []byte{store.PrefixWait}
+	hi := append([]byte{store.PrefixWait}, end...)
+	it, err := db.s.Iter(lo, hi)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	n, next := 0, end
+	var first, last, buf []byte
+	for ok := it.First(); ok; ok = it.Next() {
+		if n == promotePortion {
+			*more, next = true, append(mark(nil), last[1:]...)
+			break
+		}
+		k := it.Key()
+		d, _ := store.NewDecoder(it.Value(), hintVersion)
+		p := peekHint(&d)
+		if d.Err() != nil {
+			return store.Corrupt(k, d.Err())
+		}
+		key := keyAfter(k, waitHead)
+		buf = readyKey(buf[:0], bucketOf(p.sort), db.queues.of(key).hash, key)
+		tx.Set(buf, it.Value())
+		if n == 0 {
+			first = append(first, k...)
+		}
+		last = append(last[:0], k...)
+		n++
+	}
+	if n > 0 {
+		tx.DeleteRange(first, append(last, 0))
+	}
+	tx.Set(store.Key(store.PrefixMeta, metaMark), next)
+	tx.OnCommit(func() { db.mark = next })
+	return nil
+}
+
+// demote lowers the watermark to now when it is ahead, which it is after a
+// Generate with --adddays or after the clock was set back. It reads the
+// whole ready index.
+func (db *DB) demote(ctx context.Context, now time.Time) error {
+	ahead := false
+	err := db.s.UpdateNoSync(ctx, func(*store.Tx) error {
+		ahead = db.mark.minute() > minuteOf(now)+1
+		return nil
+	})
+	if err != nil || !ahead {
+		return err
+	}
+	end := endOfMinute(minuteOf(now))
+	rebuild := store.Key(store.PrefixMeta, metaRebuild)
+	err = db.s.Update(ctx, func(tx *store.Tx) error {
+		tx.Set(rebuild, nil)
+		tx.Set(store.Key(store.PrefixMeta, metaMark), end)
+		tx.OnCommit(func() { db.mark = end })
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	at := []byte{store.PrefixReady}
+	for at != nil {
+		err := db.s.UpdateNoSync(ctx, func(tx *store.Tx) (err error) {
+			at, err = db.demoteSome(tx, at)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return db.s.Update(ctx, func(tx *store.Tx) error {
+		tx.Delete(rebuild)
+		return nil
+	})
+}
+
+// demoteSome moves up to promotePortion entries that are ready no more, from
+// at on. A record may have been stored again since the watermark fell; so
+// where it belongs is asked of the record.
+func (db *DB) demoteSome(tx *store.Tx, at []byte) (next []byte, err error) {
+	it, err := db.s.Iter(at, []byte{store.PrefixReady + 1})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	n := 0
+	for ok := it.First(); ok; ok = it.Next() {
+		d, _ := store.NewDecoder(it.Value(), hintVersion)
+		p := peekHint(&d)
+		if d.Err() != nil {
+			return nil, store.Corrupt(it.Key(), d.Err())
+		}
+		key := keyAfter(it.Key(), readyHead)
+		if db.mark.ready(minuteOf(p.due), key) {
+			continue
+		}
+		if n++; n > promotePortion {
+			return bytes.Clone(it.Key()), nil
+		}
+		tx.Delete(it.Key())
+		rec, err := db.Get(key)
+		if err != nil {
+			return nil, err
+		}
+		if rec != nil && db.leasedIn(key) == "" {
+			tx.Set(db.indexKey(nil, key, rec), appendHint(nil, rec))
+		}
+	}
+	return nil, nil
+}
+
+// Generate makes a fetch list: the best due records, at most TopN, at most
+// MaxCount of a queue, none of a held queue. It leases them to the segment,
+// stores their hints as the segment's crawl_generate, and makes the segment.
+// The cost depends on what is selected and on the number of queues passed over,
+// not on the size of the CrawlDB. "Best" is by bucket of the sort value (see
+// bucketOf); within a bucket the queues are taken in the order of their hashes from an
+// offset that the seed decides.
+func (db *DB) Generate(ctx context.Context, o GenerateOptions) (GenerateResult, error) {
+	s := &scan{db: db, o: o, counts: make(map[uint64]*queueState), res: GenerateResult{Rejected: make(map[string]int64)}}
+	err := s.run(ctx)
+	if err != nil {
+		return s.res, fmt.Errorf("generate segment %s: %w", o.Segment, err)
+	}
+	return s.res, nil
+}
+
+// queueState is what a scan knows of one queue.
+type queueState struct {
+	selected int
+	full     bool // counted in Rejected[max_count]
+	held     bool
+}
+
+// scan is one Generate.
+type scan struct {
+	db     *DB
+	o      GenerateOptions
+	counts map[uint64]*queueState
+	res    GenerateResult
+
+	bucket int  // the one being scanned; 256 is done
+	second bool // scanning from the bucket's start to its offset
+	inside bool // at is inside the bucket
+	at     []byte
+	minDue time.Time
+}
+
+func (s *scan) run(ctx context.Context) error {
+	if s.o.Segment == "" {
+		return errors.New("no segment id")
+	}
+	if s.o.TopN <= 0 {
+		s.o.TopN = math.MaxInt
+	}
+	if s.o.Created.IsZero() {
+		s.o.Created = s.o.Now
+	}
+	if err := s.db.demote(ctx, s.o.Now); err != nil {
+		return err
+	}
+	if err := s.db.promote(ctx, s.o.Now); err != nil {
+		return err
+	}
+	for first := true; s.bucket < 256; first = false {
+		err := s.db.s.Update(ctx, func(tx *store.Tx) error { return s.batch(ctx, tx, first) })
+		if err != nil {
+			return err
+		}
+	}
+	var err error
+	s.res.NextDue, err = s.db.nextDue()
+	if s.res.NextDue.IsZero() || !s.minDue.IsZero() && s.minDue.Before(s.res.NextDue) {
+		s.res.NextDue = s.minDue
+	}
+	return err
+}
+
+// batch selects up to generatePortion URLs and writes them.
+func (s *scan) batch(ctx context.Context, tx *store.Tx, first bool) (err error) {
+	it, err := s.db.s.Iter([]byte{store.PrefixReady}, []byte{store.PrefixReady + 1})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	w := listWriter{tx: tx, seg: s.o.Segment}
+	before := s.res.Selected
+	for s.bucket < 256 && s.res.Selected-before < generatePortion {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := s.scanBucket(it, &w, before+generatePortion); err != nil {
+			return err
+		}
+	}
+	w.endRun()
+	n := s.res.Selected - before
+	if s.res.Selected == 0 {
+		return nil
+	}
+	meta := segment.Meta{ID: s.o.Segment, Round: s.o.Round, State: segment.StateGenerated, Created: s.o.Created}
+	if s.bucket < 256 {
+		meta.State = segment.StateGenerating
+	}
+	if first || s.bucket >= 256 {
+		segment.PutMeta(tx, meta)
+	}
+	segment.AddCounts(tx, s.o.Segment, segment.Counts{Generated: int64(n)})
+	tx.OnCommit(func() {
+		s.db.mu.Lock()
+		defer s.db.mu.Unlock()
+		for _, key := range w.keys {
+			s.db.addLease(s.o.Segment, key)
+		}
+	})
+	return nil
+}
+
+// offset is where the scan of a bucket starts.
+func (s *scan) offset() uint64 {
+	x := s.o.Seed + uint64(s.bucket)*0x9e3779b97f4a7c15 //nolint:gosec // 0 to 255
+	x ^= x >> 30
+	x *= 0xbf58476d1ce4e5b9
+	x ^= x >> 27
+	x *= 0x94d049bb133111eb
+	return (x ^ x>>31) & queueMask
+}
+
+// scanBucket goes on with the scan until the bucket's half ends or limit
+// URLs are selected in all. It moves s to what is next.
+func (s *scan) scanBucket(it *store.Iter, w *listWriter, limit int) error {
+	if !s.inside {
+		// Find the next bucket that has anything.
+		if !it.Seek([]byte{store.PrefixReady, byte(s.bucket)}) {
+			s.bucket = 256
+			return nil
+		}
+		s.bucket = int(it.Key()[1])
+		if s.o.HasMinSort && bucketMax(byte(s.bucket)) < s.o.MinSort { //nolint:gosec // 0 to 255
+			s.bucket = 256
+			return nil
+		}
+		s.inside, s.second = true, false
+		s.at = appendQueue([]byte{store.PrefixReady, byte(s.bucket)}, s.offset()) //nolint:gosec // 0 to 255
+	}
+	var end []byte
+	if s.second {
+		end = appendQueue([]byte{store.PrefixReady, byte(s.bucket)}, s.offset()) //nolint:gosec // 0 to 255
+	} else {
+		end = store.After([]byte{store.PrefixReady, byte(s.bucket)}) //nolint:gosec // 0 to 255
+	}
+	full, err := s.scanRange(it, end, w, limit)
+	if err != nil || full {
+		return err
+	}
+	w.endRun()
+	if s.second {
+		s.inside = false
+		s.bucket++
+	} else {
+		s.second = true
+		s.at = []byte{store.PrefixReady, byte(s.bucket)} //nolint:gosec // 0 to 255
+	}
+	return nil
+}
+
+// scanRange scans [s.at, end). It reports whether a limit was reached; s.at is
+// where to go on then.
+func (s *scan) scanRange(it *store.Iter, end []byte, w *listWriter, limit int) (bool, error) {
+	var q *queueState
+	queue := uint64(math.MaxUint64)
+	ok := it.Seek(s.at)
+	for ok && string(it.Key()) < string(end) {
+		k := it.Key()
+		if s.res.Selected >= s.o.TopN {
+			s.bucket = 256
+			return true, nil
+		}
+		if s.res.Selected >= limit {
+			s.at = append(s.at[:0], k...)
+			return true, nil
+		}
+		if h := queueOf(k); h != queue {
+			queue, q = h, s.queue(h, k)
+		}
+		if q.held || s.o.MaxCount > 0 && q.selected >= s.o.MaxCount {
+			if !q.held && !q.full {
+				q.full = true
+				s.res.Rejected[RejectCount]++
+			}
+			w.endRun()
+			if queue == queueMask {
+				break // the bucket's last queue
+			}
+			ok = it.Seek(appendQueue(append(s.at[:0], k[:2]...), queue+1))
+			continue
+		}
+		d, _ := store.NewDecoder(it.Value(), hintVersion)
+		p := peekHint(&d)
+		if d.Err() != nil {
+			return false, store.Corrupt(k, d.Err())
+		}
+		if reason := s.reject(&p); reason != "" {
+			s.res.Rejected[reason]++
+			w.endRun()
+		} else {
+			if q.selected == 0 {
+				s.res.Queues++
+			}
+			q.selected++
+			s.res.Selected++
+			w.add(k, it.Value())
+		}
+		ok = it.Next()
+	}
+	return false, nil
+}
+
+func queueOf(k []byte) uint64 {
+	var b [8]byte
+	copy(b[2:], k[2:readyHead])
+	return binary.BigEndian.Uint64(b[:])
+}
+
+func (s *scan) queue(h uint64, k []byte) *queueState {
+	q := s.counts[h]
+	if q == nil {
+		q = new(queueState)
+		s.counts[h] = q
+		if s.o.Held != nil && s.o.Held(s.db.queues.of(keyAfter(k, readyHead)).name) {
+			q.held = true
+			s.res.Rejected[RejectHeld]++
+		}
+	}
+	return q
+}
+
+// reject returns why the record is left out, or "".
+func (s *scan) reject(p *peek) string {
+	switch {
+	case p.due.After(s.o.Now):
+		if s.minDue.IsZero() || p.due.Before(s.minDue) {
+			s.minDue = p.due
+		}
+		return RejectSchedule
+	case s.o.HasMinSort && p.sort < s.o.MinSort:
+		return RejectScore
+	case s.o.Status != 0 && p.status != s.o.Status:
+		return RejectStatus
+	case s.o.MaxInterval > 0 && p.interval > s.o.MaxInterval:
+		return RejectInterval
+	}
+	return ""
+}

@@ -1,0 +1,424 @@
+package crawldb
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gonutch/crawler/core/internal/segment"
+	"github.com/gonutch/crawler/core/internal/store"
+	"github.com/gonutch/crawler/core/internal/urlkey"
+	"github.com/gonutch/crawler/sdk/manifest"
+	"github.com/gonutch/crawler/sdk/model"
+)
+
+// Tx is one Update of the CrawlDB. The embedded store.Tx is for the other
+// databases that change in the same batch (linkdb, hostdb, segment); its Get,
+// Set and Delete take raw store keys and are called as tx.Tx.Set. A Tx is valid
+// inside Update's function only and not safe for concurrent use.
+type Tx struct {
+	*store.Tx
+	db       *DB
+	entries  map[urlkey.Key]*entry
+	order    []*entry
+	effects  map[urlkey.Key]*store.Operand
+	slab     []entry
+	operands []store.Operand
+	fields   []store.FieldEffect
+	buf, key []byte
+	noDedup  bool // Dedup's own changes don't make groups dirty again
+}
+
+// entry is what the Tx knows of one record.
+type entry struct {
+	key      urlkey.Key
+	loaded   bool
+	had      bool   // the record was stored before
+	old      Record // as stored before; shares maps with what Get returned
+	rec      *Record
+	changed  bool // rec is to be stored, or deleted when nil
+	unleased string
+}
+
+func newTx(db *DB, raw *store.Tx) *Tx {
+	return &Tx{Tx: raw, db: db, entries: make(map[urlkey.Key]*entry)}
+}
+
+func (tx *Tx) entry(key urlkey.Key) *entry {
+	if e, ok := tx.entries[key]; ok {
+		return e
+	}
+	if len(tx.slab) == 0 {
+		tx.slab = make([]entry, 32)
+	}
+	e := &tx.slab[0]
+	tx.slab = tx.slab[1:]
+	e.key = key
+	tx.entries[key] = e
+	tx.order = append(tx.order, e)
+	return e
+}
+
+// load reads what is stored of e, once.
+func (tx *Tx) load(e *entry) error {
+	if e.loaded {
+		return nil
+	}
+	tx.key = append(append(tx.key[:0], store.PrefixRecord), e.key...)
+	had, err := tx.Store().View(tx.key, func(v []byte) error { return decodeRecord(tx.key, v, &e.old) })
+	if err != nil {
+		return err
+	}
+	e.loaded, e.had = true, had
+	return nil
+}
+
+// preload tells the Tx what is stored of key, when the caller has just read it
+// under the writer lock.
+func (tx *Tx) preload(key urlkey.Key, old *Record) *entry {
+	e := tx.entry(key)
+	e.loaded = true
+	if old != nil {
+		e.had, e.old = true, *old
+	}
+	return e
+}
+
+// Get returns the record of key as this Tx would leave it, or nil when it is
+// unknown. The record is the Tx's own: change it and Put it.
+func (tx *Tx) Get(key urlkey.Key) (*Record, error) {
+	e := tx.entry(key)
+	if e.changed || e.rec != nil {
+		return e.rec, nil
+	}
+	if err := tx.load(e); err != nil {
+		return nil, err
+	}
+	if e.had {
+		rec := e.old // flush needs none of the shared maps
+		e.rec = &rec
+	}
+	return e.rec, nil
+}
+
+// Put stores rec under key and keeps every index and counter in step. rec
+// belongs to the Tx from now on.
+func (tx *Tx) Put(key urlkey.Key, rec *Record) {
+	e := tx.entry(key)
+	e.rec, e.changed = rec, true
+}
+
+// Delete removes the record of key with all that is derived from it, its lease
+// and its pending effects. Deleting an unknown key does nothing.
+func (tx *Tx) Delete(key urlkey.Key) {
+	e := tx.entry(key)
+	e.rec, e.changed = nil, true
+	if seg := tx.db.leasedIn(key); seg != "" && e.unleased == "" {
+		tx.Unlease(seg, key)
+	}
+	delete(tx.effects, key)
+	tx.Tx.Delete(store.Key(store.PrefixEffect, key))
+}
+
+// Lease reports whether key is still leased in seg, as this Tx would leave it.
+func (tx *Tx) Lease(seg string, key urlkey.Key) bool {
+	if e, ok := tx.entries[key]; ok && e.unleased != "" {
+		return false
+	}
+	return tx.db.leasedIn(key) == seg && seg != ""
+}
+
+// Unlease ends the lease of key in seg. Its record, stored or Put in this Tx,
+// is placed in an index again. Nothing happens when key is not leased in seg.
+func (tx *Tx) Unlease(seg string, key urlkey.Key) {
+	if !tx.Lease(seg, key) {
+		return
+	}
+	tx.entry(key).unleased = seg
+	tx.Tx.Delete(leaseKey(seg, key))
+}
+
+// IndexDirty marks key for the next index step.
+func (tx *Tx) IndexDirty(key urlkey.Key) { tx.Tx.Set(store.Key(store.PrefixIndexDirty, key), nil) }
+
+// Effect is what a page does to another record, or to itself.
+type Effect struct {
+	Fields   model.Fields   // values by field; merged by the field's reducer
+	Source   urlkey.Key     // the page; decides "first"
+	Metadata model.Metadata // for a record that the CrawlDB does not know yet; of the smallest source
+}
+
+// Effect merges e into what target is waiting for; the next Fold applies it. A
+// target that the CrawlDB does not know is made by that Fold. target is not read.
+func (tx *Tx) Effect(target urlkey.Key, e Effect) {
+	o := tx.operand(target)
+	for name, v := range e.Fields {
+		tx.addField(o, name, v, e.Source)
+	}
+	tx.addMetadata(o, e.Source, e.Metadata)
+}
+
+// Column is one field's values for many targets, as in scoring.Column.
+type Column struct {
+	Field  string
+	Values []int64
+}
+
+// Effects is Effect for all targets of one page: value i of each column and
+// metadata i (which may be nil as a whole) are for target i. Columns must be as
+// long as targets.
+func (tx *Tx) Effects(source urlkey.Key, targets []urlkey.Key, columns []Column, metadata []model.Metadata) error {
+	for _, c := range columns {
+		if len(c.Values) != len(targets) {
+			return fmt.Errorf("effects of %s: field %s has %d values for %d targets", source, c.Field, len(c.Values), len(targets))
+		}
+	}
+	if metadata != nil && len(metadata) != len(targets) {
+		return fmt.Errorf("effects of %s: %d metadata for %d targets", source, len(metadata), len(targets))
+	}
+	for i, t := range targets {
+		o := tx.operand(t)
+		for _, c := range columns {
+			tx.addField(o, c.Field, c.Values[i], source)
+		}
+		if metadata != nil {
+			tx.addMetadata(o, source, metadata[i])
+		}
+	}
+	return nil
+}
+
+// Rescore lets the next Fold score key although nothing changes its fields.
+func (tx *Tx) Rescore(key urlkey.Key) { tx.operand(key) }
+
+func (tx *Tx) operand(target urlkey.Key) *store.Operand {
+	if o, ok := tx.effects[target]; ok {
+		return o
+	}
+	if tx.effects == nil {
+		tx.effects = make(map[urlkey.Key]*store.Operand, 64)
+	}
+	if len(tx.operands) == 0 {
+		tx.operands = make([]store.Operand, 64)
+	}
+	o := &tx.operands[0]
+	tx.operands = tx.operands[1:]
+	tx.effects[target] = o
+	return o
+}
+
+func (tx *Tx) addField(o *store.Operand, name string, v int64, source urlkey.Key) {
+	r, ok := tx.db.o.Reducers[name]
+	if !ok {
+		r = manifest.Add
+	}
+	f := store.FieldEffect{Name: name, Reducer: r, Value: v}
+	if r == manifest.First {
+		f.Source = string(source)
+	}
+	if o.Fields == nil { // most operands have one or two fields; give them room from a slab
+		const room = 2
+		if len(tx.fields) < room {
+			tx.fields = make([]store.FieldEffect, 64*room)
+		}
+		o.Fields = tx.fields[:0:room]
+		tx.fields = tx.fields[room:]
+	}
+	o.Add(f)
+}
+
+func (tx *Tx) addMetadata(o *store.Operand, source urlkey.Key, m model.Metadata) {
+	if len(m) > 0 {
+		o.Merge(&store.Operand{Source: string(source), Metadata: m})
+	}
+}
+
+// Names of the counters kept by flush; both are vectors.
+const (
+	counterStatus = "crawldb.status" // by status code
+	counterRetry  = "crawldb.retry"  // by number of retries
+)
+
+// tally collects counter changes of one flush. Entries come in key order, so
+// the records of a host follow each other.
+type tally struct {
+	status, host [256]int64
+	retry        map[int]int64
+	hostName     string
+}
+
+func (t *tally) add(tx *Tx, host string, r *Record, n int64) {
+	if host != t.hostName {
+		t.flushHost(tx)
+		t.hostName = host
+	}
+	t.status[r.Datum.Status] += n
+	t.host[r.Datum.Status] += n
+	t.retry[r.Datum.Retries] += n
+}
+
+func vector(a *[256]int64) []store.Count {
+	var cs []store.Count
+	for i, n := range a {
+		if n != 0 {
+			cs = append(cs, store.Count{ID: uint64(i), N: n}) //nolint:gosec // 0 to 255
+		}
+	}
+	return cs
+}
+
+func (t *tally) flushHost(tx *Tx) {
+	if cs := vector(&t.host); len(cs) > 0 {
+		tx.Tx.Merge(store.Key(store.PrefixHostCount, t.hostName), store.AppendCounts(nil, cs...))
+		t.host = [256]int64{}
+	}
+}
+
+func (t *tally) flush(tx *Tx) {
+	t.flushHost(tx)
+	if cs := vector(&t.status); len(cs) > 0 {
+		tx.Tx.Merge(store.Key(store.PrefixCounter, counterStatus), store.AppendCounts(nil, cs...))
+	}
+	var cs []store.Count
+	for r, n := range t.retry {
+		if n != 0 {
+			cs = append(cs, store.Count{ID: uint64(max(r, 0)), N: n}) //nolint:gosec // not negative
+		}
+	}
+	if len(cs) > 0 {
+		slices.SortFunc(cs, func(a, b store.Count) int { return int(a.ID) - int(b.ID) }) //nolint:gosec // small
+		tx.Tx.Merge(store.Key(store.PrefixCounter, counterRetry), store.AppendCounts(nil, cs...))
+	}
+}
+
+// flush turns what the Tx knows into changes of the store.
+func (tx *Tx) flush() error {
+	slices.SortFunc(tx.order, func(a, b *entry) int { return strings.Compare(string(a.key), string(b.key)) })
+	t := tally{retry: make(map[int]int64)}
+	for _, e := range tx.order {
+		if !e.changed && e.unleased == "" {
+			continue
+		}
+		if err := tx.load(e); err != nil {
+			return err
+		}
+		if err := tx.flushEntry(e, &t); err != nil {
+			return err
+		}
+	}
+	t.flush(tx)
+	for target, o := range tx.effects {
+		tx.buf = o.Append(tx.buf[:0])
+		tx.key = append(append(tx.key[:0], store.PrefixEffect), target...)
+		tx.Tx.Merge(tx.key, tx.buf)
+	}
+	tx.notify()
+	return nil
+}
+
+func (tx *Tx) flushEntry(e *entry, t *tally) error {
+	db := tx.db
+	rec := e.rec
+	if !e.changed && e.had { // only its lease ended
+		rec = &e.old
+	}
+	if rec == nil && !e.had && e.unleased == "" {
+		return nil
+	}
+	seg := db.leasedIn(e.key)
+	wasLeased, isLeased := seg != "", seg != "" && e.unleased == ""
+	if rec == nil && isLeased {
+		return errors.New("a deleted record is still leased")
+	}
+	var oldIndex, newIndex []byte
+	if e.had && !wasLeased {
+		oldIndex = db.indexKey(nil, e.key, &e.old)
+	}
+	if rec != nil && !isLeased {
+		newIndex = db.indexKey(nil, e.key, rec)
+	}
+	if oldIndex != nil && !sameBytes(oldIndex, newIndex) {
+		tx.Tx.Delete(oldIndex)
+	}
+	if newIndex != nil {
+		tx.buf = appendHint(tx.buf[:0], rec)
+		tx.Tx.Set(newIndex, tx.buf)
+	}
+	if e.changed {
+		tx.key = append(append(tx.key[:0], store.PrefixRecord), e.key...)
+		if rec != nil {
+			tx.buf = appendRecord(tx.buf[:0], rec)
+			tx.Tx.Set(tx.key, tx.buf)
+		} else if e.had {
+			tx.Tx.Delete(tx.key)
+		}
+		tx.flushSignature(e, rec)
+		host := hostOf(e.key)
+		if e.had {
+			t.add(tx, host, &e.old, -1)
+		}
+		if rec != nil {
+			t.add(tx, host, rec, +1)
+		}
+	}
+	if e.unleased != "" {
+		h := urlkey.Hash128(e.key)
+		tx.OnCommit(func() {
+			db.mu.Lock()
+			db.dropLease(h)
+			db.mu.Unlock()
+		})
+	}
+	return nil
+}
+
+// Applied is segment.MarkApplied for readers of update code.
+func (tx *Tx) Applied(seg string, key urlkey.Key) { segment.MarkApplied(tx.Tx, seg, key) }
+
+// DocState is what the index holds of a page.
+type DocState struct {
+	Hash    []byte   // of the document as it was sent
+	Segment string   // segment the document was made from
+	Writers []string // that have it
+}
+
+const docStateVersion = 1
+
+// ClearIndexDirty removes the mark set by IndexDirty.
+func (tx *Tx) ClearIndexDirty(key urlkey.Key) { tx.Tx.Delete(store.Key(store.PrefixIndexDirty, key)) }
+
+// SetDocState stores what the index holds of key; nil says that it holds nothing.
+func (tx *Tx) SetDocState(key urlkey.Key, s *DocState) {
+	k := store.Key(store.PrefixDocState, key)
+	if s == nil {
+		tx.Tx.Delete(k)
+		return
+	}
+	b := store.AppendText([]byte{docStateVersion}, s.Hash)
+	b = store.AppendText(b, s.Segment)
+	b = store.AppendUint(b, uint64(len(s.Writers)))
+	for _, w := range s.Writers {
+		b = store.AppendText(b, w)
+	}
+	tx.Tx.Set(k, b)
+}
+
+// DocState returns what the index holds of key, or nil.
+func (tx *Tx) DocState(key urlkey.Key) (*DocState, error) {
+	k := store.Key(store.PrefixDocState, key)
+	v, err := tx.Tx.Get(k)
+	if err != nil || v == nil {
+		return nil, err
+	}
+	return decodeDocState(k, v)
+}
+
+func decodeDocState(k, v []byte) (*DocState, error) {
+	d, _ := store.NewDecoder(v, docStateVersion)
+	s := &DocState{Hash: d.Blob(), Segment: d.Text()}
+	for range d.Count(1) {
+		s.Writers = append(s.Writers, d.Text())
+	}
+	return s, d.Finish(k)
+}

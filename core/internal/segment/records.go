@@ -1,0 +1,278 @@
+package segment
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/klauspost/compress/s2"
+
+	"github.com/gonutch/crawler/core/internal/store"
+	"github.com/gonutch/crawler/core/internal/urlkey"
+	"github.com/gonutch/crawler/sdk/model"
+)
+
+// Place is where a WARC record lies. The zero Place is nowhere.
+type Place struct {
+	File   string // name inside the segment's folder
+	Offset int64  // bytes, of the record's gzip member
+	Length int64  // bytes, of the gzip member
+}
+
+// Fetch is a crawl_fetch record: how one fetch of a URL ended.
+type Fetch struct {
+	URL             string
+	Status          model.Status // a fetch_ status
+	Protocol        model.ProtocolStatus
+	FetchTime       time.Time
+	Elapsed         time.Duration
+	ContentType     string // as sent
+	MIMEType        string // as decided
+	Truncated       string
+	ETag            string
+	LastModified    string
+	Location        string // redirect target, absolute
+	IP              string
+	ProtocolVersion string         // such as "http/1.1" or "h2"
+	Headers         model.Metadata // the headers kept in the store
+	WARC            Place
+	Size            int64  // bytes of the stored payload
+	Signature       []byte // of the raw payload (MD5)
+	Metadata        model.Metadata
+}
+
+// Link is an accepted outlink, normalized.
+type Link struct {
+	URL      string
+	Anchor   string
+	Tag      string
+	Metadata model.Metadata
+}
+
+// Parsed is what a page's parse left: parse_data, parse_text and outlinks.
+type Parsed struct {
+	Status      model.ParseStatus
+	Title       string
+	Text        string
+	Outlinks    []Link           // accepted ones, in page order
+	Dropped     map[string]int64 // links not accepted, by reason
+	AllLinks    int              // links found before limits and filters
+	Signature   []byte
+	Robots      model.RobotsMeta
+	Canonical   string
+	Charset     string
+	Language    string
+	Base        string
+	ContentMeta model.Metadata
+	ParseMeta   model.Metadata
+	Parser      string // id of the plugin
+}
+
+const (
+	fetchVersion    = 1
+	parseVersion    = 1
+	textVersion     = 1
+	outlinksVersion = 1
+)
+
+func appendFetch(b []byte, f *Fetch) []byte {
+	b = append(b, fetchVersion, byte(f.Status), byte(f.Protocol.Code))
+	b = store.AppendInt(b, int64(f.Protocol.HTTP))
+	b = store.AppendTime(b, f.FetchTime)
+	b = store.AppendInt(b, int64(f.Elapsed))
+	for _, s := range [...]string{
+		f.URL, f.Protocol.Message, f.ContentType, f.MIMEType, f.Truncated, f.ETag, f.LastModified,
+		f.Location, f.IP, f.ProtocolVersion, f.WARC.File,
+	} {
+		b = store.AppendText(b, s)
+	}
+	b = store.AppendInt(b, f.WARC.Offset)
+	b = store.AppendInt(b, f.WARC.Length)
+	b = store.AppendInt(b, f.Size)
+	b = store.AppendText(b, f.Signature)
+	b = store.AppendMetadata(b, f.Headers)
+	return store.AppendMetadata(b, f.Metadata)
+}
+
+func decodeFetch(key, value []byte, f *Fetch) error {
+	d, _ := store.NewDecoder(value, fetchVersion)
+	f.Status = model.Status(d.Byte())
+	f.Protocol.Code = model.ProtocolCode(d.Byte())
+	f.Protocol.HTTP = int(d.Int())
+	f.FetchTime = d.Time()
+	f.Elapsed = time.Duration(d.Int())
+	for _, s := range [...]*string{
+		&f.URL, &f.Protocol.Message, &f.ContentType, &f.MIMEType, &f.Truncated, &f.ETag, &f.LastModified,
+		&f.Location, &f.IP, &f.ProtocolVersion, &f.WARC.File,
+	} {
+		*s = d.Text()
+	}
+	f.WARC.Offset, f.WARC.Length, f.Size = d.Int(), d.Int(), d.Int()
+	f.Signature = d.Blob()
+	f.Headers = d.Metadata()
+	f.Metadata = d.Metadata()
+	return d.Finish(key)
+}
+
+func appendParseData(b []byte, p *Parsed) []byte {
+	b = append(b, parseVersion, byte(p.Status.Major))
+	b = store.AppendUint(b, uint64(p.Status.Minor))
+	b = store.AppendUint(b, uint64(len(p.Status.Args)))
+	for _, a := range p.Status.Args {
+		b = store.AppendText(b, a)
+	}
+	var robots byte
+	for i, on := range [...]bool{p.Robots.NoIndex, p.Robots.NoFollow, p.Robots.NoArchive} {
+		if on {
+			robots |= 1 << i
+		}
+	}
+	b = append(b, robots)
+	for _, s := range [...]string{p.Status.Message, p.Title, p.Canonical, p.Charset, p.Language, p.Base, p.Parser} {
+		b = store.AppendText(b, s)
+	}
+	b = store.AppendText(b, p.Signature)
+	b = store.AppendUint(b, uint64(max(p.AllLinks, 0)))
+	b = appendDropped(b, p.Dropped)
+	b = store.AppendMetadata(b, p.ContentMeta)
+	return store.AppendMetadata(b, p.ParseMeta)
+}
+
+func decodeParseData(key, value []byte, p *Parsed) error {
+	d, _ := store.NewDecoder(value, parseVersion)
+	p.Status.Major = model.ParseMajor(d.Byte())
+	p.Status.Minor = model.ParseMinor(d.Uint()) //nolint:gosec // written from a ParseMinor
+	if n := d.Count(1); n > 0 {
+		p.Status.Args = make([]string, n)
+		for i := range p.Status.Args {
+			p.Status.Args[i] = d.Text()
+		}
+	}
+	robots := d.Byte()
+	p.Robots = model.RobotsMeta{NoIndex: robots&1 != 0, NoFollow: robots&2 != 0, NoArchive: robots&4 != 0}
+	for _, s := range [...]*string{&p.Status.Message, &p.Title, &p.Canonical, &p.Charset, &p.Language, &p.Base, &p.Parser} {
+		*s = d.Text()
+	}
+	p.Signature = d.Blob()
+	p.AllLinks = int(d.Uint()) //nolint:gosec // written from an int
+	p.Dropped = decodeDropped(&d)
+	p.ContentMeta = d.Metadata()
+	p.ParseMeta = d.Metadata()
+	return d.Finish(key)
+}
+
+func appendDropped(b []byte, m map[string]int64) []byte {
+	b = store.AppendUint(b, uint64(len(m)))
+	for _, k := range sortedKeys(m) {
+		b = store.AppendInt(store.AppendText(b, k), m[k])
+	}
+	return b
+}
+
+func decodeDropped(d *store.Decoder) map[string]int64 {
+	n := d.Count(2)
+	if n == 0 {
+		return nil
+	}
+	m := make(map[string]int64, n)
+	for range n {
+		k := d.Text()
+		m[k] = d.Int()
+	}
+	return m
+}
+
+// appendPacked appends version, length and the S2 form of raw.
+func appendPacked(b []byte, version byte, raw []byte) []byte {
+	b = append(b, version)
+	n := len(b)
+	b = append(b, make([]byte, s2.MaxEncodedLen(len(raw)))...)
+	return b[:n+len(s2.Encode(b[n:], raw))]
+}
+
+// maxUnpacked bounds what a damaged value can ask for.
+const maxUnpacked = 256 << 20
+
+func unpack(key, value []byte, newest byte) ([]byte, error) {
+	d, _ := store.NewDecoder(value, newest)
+	if d.Err() != nil {
+		return nil, store.Corrupt(key, d.Err())
+	}
+	packed := d.Rest()
+	n, err := s2.DecodedLen(packed)
+	if err == nil && n > maxUnpacked {
+		err = fmt.Errorf("it would unpack to %d bytes", n)
+	}
+	if err != nil {
+		return nil, store.Corrupt(key, err)
+	}
+	raw, err := s2.Decode(nil, packed)
+	if err != nil {
+		return nil, store.Corrupt(key, err)
+	}
+	return raw, nil
+}
+
+func appendOutlinks(b []byte, links []Link) []byte {
+	b = store.AppendUint(b, uint64(len(links)))
+	for i := range links {
+		l := &links[i]
+		b = store.AppendText(b, l.URL)
+		b = store.AppendText(b, l.Anchor)
+		b = store.AppendText(b, l.Tag)
+		b = store.AppendMetadata(b, l.Metadata)
+	}
+	return b
+}
+
+func decodeOutlinks(key, value []byte) ([]Link, error) {
+	raw, err := unpack(key, value, outlinksVersion)
+	if err != nil {
+		return nil, err
+	}
+	d := store.RawDecoder(raw)
+	n := d.Count(4)
+	links := make([]Link, 0, min(n, 1<<16))
+	for range n {
+		if d.Err() != nil {
+			break
+		}
+		links = append(links, Link{URL: d.Text(), Anchor: d.Text(), Tag: d.Text(), Metadata: d.Metadata()})
+	}
+	if len(links) == 0 {
+		links = nil
+	}
+	return links, d.Finish(key)
+}
+
+// PutFetch stores f under the segment and key when tx commits. It is for
+// outcomes without content; CommitFetches does both.
+func PutFetch(tx *store.Tx, seg string, key urlkey.Key, f *Fetch) {
+	tx.Set(PartKey(seg, PartFetch, key), appendFetch(nil, f))
+}
+
+// PutParse stores p when tx commits, and counts it.
+func PutParse(tx *store.Tx, seg string, key urlkey.Key, p *Parsed) {
+	tx.Set(PartKey(seg, PartParseData, key), appendParseData(nil, p))
+	if p.Text != "" {
+		tx.Set(PartKey(seg, PartParseText, key), appendPacked(nil, textVersion, []byte(p.Text)))
+	}
+	if len(p.Outlinks) > 0 {
+		raw := appendOutlinks(make([]byte, 0, 96*len(p.Outlinks)), p.Outlinks)
+		tx.Set(PartKey(seg, PartOutlinks, key), appendPacked(nil, outlinksVersion, raw))
+	}
+	c := Counts{Parsed: 1}
+	if !p.Status.OK() {
+		c.ParseFailed = 1
+	}
+	AddCounts(tx, seg, c)
+}
+
+// MarkApplied notes that the page's effects are in the CrawlDB when tx commits.
+func MarkApplied(tx *store.Tx, seg string, key urlkey.Key) {
+	tx.Set(PartKey(seg, PartApplied, key), nil)
+	AddCounts(tx, seg, Counts{Updated: 1})
+}
+
+// ErrNoContent says that a fetch left no content.
+var ErrNoContent = errors.New("no content stored")

@@ -1,0 +1,211 @@
+package segment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/gonutch/crawler/core/internal/store"
+	"github.com/gonutch/crawler/core/internal/urlkey"
+	"github.com/gonutch/crawler/sdk/model"
+)
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// Options configure the segments of a crawl directory.
+type Options struct {
+	MaxFileSize int64  // bytes after which a WARC file is closed; 0 is 1 GiB
+	Level       int    // gzip level 1 to 9; 0 is 2
+	Software    string // named in warcinfo records
+	Operator    string // contact, named in warcinfo records; may be empty
+	UserAgent   string // named in warcinfo records; may be empty
+}
+
+// Segments reads and writes the segments of one crawl directory. Its methods
+// are safe for concurrent use.
+type Segments struct {
+	s *store.Store
+	o Options
+
+	mu      sync.Mutex // guards writers
+	writers map[string]*writer
+	gz      sync.Pool
+}
+
+// Open makes the segments' files agree with the store (G2).
+func Open(ctx context.Context, s *store.Store, o Options) (*Segments, error) {
+	if o.MaxFileSize == 0 {
+		o.MaxFileSize = 1 << 30
+	}
+	if o.Level == 0 {
+		o.Level = 2
+	}
+	if o.Level < 1 || o.Level > 9 {
+		return nil, fmt.Errorf("segment.warc_compression is %d, want 1 to 9", o.Level)
+	}
+	if o.Software == "" {
+		o.Software = "crawler"
+	}
+	g := &Segments{s: s, o: o, writers: make(map[string]*writer)}
+	if err := g.recover(ctx); err != nil {
+		return nil, fmt.Errorf("open segments: %w", err)
+	}
+	return g, nil
+}
+
+// Close closes all WARC files. Nothing else may be running.
+func (g *Segments) Close() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var errs []error
+	for _, w := range g.writers {
+		errs = append(errs, w.close())
+	}
+	clear(g.writers)
+	return errors.Join(errs...)
+}
+
+// CloseSegment closes the segment's WARC file; a later CommitFetches opens a
+// new one.
+func (g *Segments) CloseSegment(seg string) error {
+	g.mu.Lock()
+	w := g.writers[seg]
+	delete(g.writers, seg)
+	g.mu.Unlock()
+	if w == nil {
+		return nil
+	}
+	return w.close()
+}
+
+// GetFetch returns the crawl_fetch record of key, or nil.
+func (g *Segments) GetFetch(seg string, key urlkey.Key) (*Fetch, error) {
+	k := PartKey(seg, PartFetch, key)
+	v, err := g.s.Get(k)
+	if err != nil || v == nil {
+		return nil, err
+	}
+	f := new(Fetch)
+	return f, decodeFetch(k, v, f)
+}
+
+// Want says which parts of a parse GetParse reads besides parse_data.
+type Want struct{ Text, Outlinks bool }
+
+// GetParse returns what was parsed of key, or nil.
+func (g *Segments) GetParse(seg string, key urlkey.Key, want Want) (*Parsed, error) {
+	k := PartKey(seg, PartParseData, key)
+	v, err := g.s.Get(k)
+	if err != nil || v == nil {
+		return nil, err
+	}
+	p := new(Parsed)
+	if err := decodeParseData(k, v, p); err != nil {
+		return nil, err
+	}
+	if want.Text {
+		if p.Text, err = g.Text(seg, key); err != nil {
+			return nil, err
+		}
+	}
+	if want.Outlinks {
+		if p.Outlinks, err = g.Outlinks(seg, key); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// Text returns the parse text of key, "" when there is none.
+func (g *Segments) Text(seg string, key urlkey.Key) (string, error) {
+	k := PartKey(seg, PartParseText, key)
+	v, err := g.s.Get(k)
+	if err != nil || v == nil {
+		return "", err
+	}
+	raw, err := unpack(k, v, textVersion)
+	return string(raw), err
+}
+
+// Outlinks returns the accepted outlinks of key, nil when there are none.
+func (g *Segments) Outlinks(seg string, key urlkey.Key) ([]Link, error) {
+	k := PartKey(seg, PartOutlinks, key)
+	v, err := g.s.Get(k)
+	if err != nil || v == nil {
+		return nil, err
+	}
+	return decodeOutlinks(k, v)
+}
+
+// Has reports whether the segment's part has a record of key.
+func (g *Segments) Has(seg string, part byte, key urlkey.Key) (bool, error) {
+	return g.s.Has(PartKey(seg, part, key))
+}
+
+// Each calls f with the URL keys of a part, in key order, until f fails.
+func (g *Segments) Each(ctx context.Context, seg string, part byte, f func(urlkey.Key) error) error {
+	prefix := PartPrefix(seg, part)
+	return store.Each(ctx, g.s, prefix, func(k, _ []byte) error { return f(urlkey.Key(k[len(prefix):])) })
+}
+
+// EachFetch calls f with every crawl_fetch record of the segment, in key order.
+func (g *Segments) EachFetch(ctx context.Context, seg string, f func(urlkey.Key, *Fetch) error) error {
+	prefix := PartPrefix(seg, PartFetch)
+	return store.Each(ctx, g.s, prefix, func(k, v []byte) error {
+		rec := new(Fetch)
+		if err := decodeFetch(k, v, rec); err != nil {
+			return err
+		}
+		return f(urlkey.Key(k[len(prefix):]), rec)
+	})
+}
+
+// EachWithout calls f with the keys that are in part have but not in part not,
+// in key order: fetched but not parsed, parsed but not applied.
+func (g *Segments) EachWithout(ctx context.Context, seg string, have, not byte, f func(urlkey.Key) error) (err error) {
+	snap := g.s.Snapshot()
+	defer func() { err = errors.Join(err, snap.Close()) }()
+	pn := PartPrefix(seg, not)
+	it, err := snap.Iter(pn, store.After(pn))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	ok := it.First()
+	ph := PartPrefix(seg, have)
+	return store.Each(ctx, snap, ph, func(k, _ []byte) error {
+		key := string(k[len(ph):])
+		for ok && string(it.Key()[len(pn):]) < key {
+			ok = it.Next()
+		}
+		if ok && string(it.Key()[len(pn):]) == key {
+			return nil
+		}
+		return f(urlkey.Key(key))
+	})
+}
+
+// Delete removes a segment: its records and its files. Its leases must be gone.
+func (g *Segments) Delete(ctx context.Context, seg string) error {
+	if err := g.CloseSegment(seg); err != nil {
+		return err
+	}
+	if err := Forget(ctx, g.s, seg); err != nil {
+		return fmt.Errorf("delete segment %s: %w", seg, err)
+	}
+	if err := g.s.FS().RemoveAll(g.dir(seg)); err != nil {
+		return fmt.Errorf("delete segment %s: %w", seg, err)
+	}
+	return nil
+}
+
+// Content builds what plugins see of f from its stored payload.
+func (f *Fetch) content(body []byte, headers model.Metadata) *model.Content {
+	return &model.Content{
+		URL: f.URL, Base: f.URL, Body: body, ContentType: f.ContentType, MIMEType: f.MIMEType,
+		Truncated: f.Truncated, FetchTime: f.FetchTime, Headers: headers,
+	}
+}

@@ -1,0 +1,617 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/hashicorp/go-hclog"
+)
+
+// Options configure a store. The zero value is usable.
+type Options struct {
+	FS           FS           // nil is the operating system's
+	CacheSize    int64        // bytes of block cache, memtables included; 0 is 128 MiB
+	MemTableSize int64        // bytes of one memtable; 0 is 16 MiB
+	LowWater     int64        // refuse commits when fewer bytes are free on the disk; 0 is off
+	Logger       hclog.Logger // nil discards
+	Command      string       // what holds the lock, shown to others
+	MustExist    bool         // ErrNoCrawl instead of making a new directory
+}
+
+// formatMajorVersion pins Pebble's on-disk format; it may only grow.
+const formatMajorVersion = pebble.FormatTableFormatV6
+
+// Store is an open crawl directory. Its methods are safe for concurrent use.
+type Store struct {
+	dir    string
+	gate   *gate
+	db     *pebble.DB
+	lock   *pebble.Lock
+	log    hclog.Logger
+	low    int64
+	writer chan struct{} // holds one token: the writer lock, waited for with a context
+	tx     *Tx
+
+	diskMu   sync.Mutex
+	diskAt   time.Time
+	diskFree uint64
+
+	closeOnce sync.Once
+	closeErr  error
+}
+
+// Open opens the crawl directory dir, making it when there is none. Errors say
+// what is wrong with the directory and what to do; nothing is changed then.
+func Open(dir string, o Options) (*Store, error) {
+	s, err := open(dir, o)
+	if err != nil {
+		return nil, fmt.Errorf("open crawl directory %s: %w", dir, err)
+	}
+	return s, nil
+}
+
+func open(dir string, o Options) (_ *Store, err error) {
+	if o.FS == nil {
+		o.FS = OSFS()
+	}
+	if o.Logger == nil {
+		o.Logger = hclog.NewNullLogger()
+	}
+	g := newGate(o.FS)
+	fresh, err := layout(g, dir)
+	if err != nil {
+		return nil, err
+	}
+	if fresh && o.MustExist {
+		return nil, ErrNoCrawl
+	}
+	if fresh {
+		if err := g.MkdirAll(dir, 0o755); err != nil {
+			return nil, err
+		}
+	}
+	lock, err := lockDir(g, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, lock.Close())
+		}
+	}()
+	if err := writeOwner(g, dir, o.Command); err != nil {
+		return nil, err
+	}
+	if fresh {
+		// Another process may have finished the directory before we got the lock.
+		if fresh, err = layout(g, dir); err != nil {
+			return nil, err
+		}
+	}
+	if fresh {
+		if err := begin(g, dir); err != nil {
+			return nil, err
+		}
+	}
+	s := &Store{dir: dir, gate: g, lock: lock, log: o.Logger, low: o.LowWater, writer: make(chan struct{}, 1)}
+	s.tx = newTx(s)
+	if err := s.openPebble(o, fresh); err != nil {
+		return nil, err
+	}
+	if fresh {
+		if err := finish(g, dir); err != nil {
+			return nil, errors.Join(err, s.db.Close())
+		}
+	}
+	return s, nil
+}
+
+// lockDir takes the lock. Pebble's own lock file lives in the store folder,
+// which may be removed and made again, so ours is beside it.
+func lockDir(fsys FS, dir string) (*pebble.Lock, error) {
+	lock, err := pebble.LockDirectory(dir, fsys)
+	if err == nil {
+		return lock, nil
+	}
+	if isReadOnly(err) {
+		return nil, fmt.Errorf("%w; it must be writable, also for reading commands", err)
+	}
+	return nil, fmt.Errorf("%w by %s; wait for it, stop it, or name another directory with --dir (%w)",
+		ErrInUse, readOwner(fsys, dir), err)
+}
+
+func isReadOnly(err error) bool {
+	s := err.Error()
+	return strings.Contains(s, "read-only file system") || strings.Contains(s, "permission denied") ||
+		strings.Contains(s, "no space left") || strings.Contains(s, "quota exceeded")
+}
+
+// writeOwner is not durable on purpose: it only matters while the process lives.
+func writeOwner(fsys FS, dir, command string) error {
+	f, err := fsys.Create(fsys.PathJoin(dir, ownerFile), category)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(self(command).encode())
+	return errors.Join(err, f.Close())
+}
+
+func (s *Store) openPebble(o Options, fresh bool) error {
+	cacheSize, memTable := o.CacheSize, o.MemTableSize
+	if cacheSize == 0 {
+		cacheSize = 128 << 20
+	}
+	if memTable == 0 {
+		memTable = 16 << 20
+	}
+	cache := pebble.NewCache(cacheSize)
+	defer cache.Unref()
+	po := &pebble.Options{
+		FS:                          s.gate,
+		Cache:                       cache,
+		MemTableSize:                uint64(memTable), //nolint:gosec // positive
+		MemTableStopWritesThreshold: 4,
+		FormatMajorVersion:          formatMajorVersion,
+		Merger:                      merger(),
+		ErrorIfNotExists:            !fresh,
+		L0CompactionThreshold:       4,
+		L0StopWritesThreshold:       24,
+		LBaseMaxBytes:               64 << 20,
+		MaxOpenFiles:                1000,
+		CompactionConcurrencyRange:  func() (int, int) { return 1, max(1, min(4, runtime.GOMAXPROCS(0)/2)) },
+		Logger:                      &pebbleLogger{s: s},
+		EventListener:               s.events(),
+	}
+	for i := range po.Levels {
+		po.Levels[i].BlockSize = 8 << 10
+		po.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
+		po.Levels[i].FilterType = pebble.TableFilter
+	}
+	po.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionFastest })
+	db, err := pebble.Open(s.gate.PathJoin(s.dir, storeDir), po)
+	switch {
+	case err == nil:
+		s.db = db
+		return nil
+	case s.gate.Err() != nil: // the disk's fault, not the directory's
+		return s.gate.Err()
+	case fresh:
+		return err
+	}
+	return fmt.Errorf("%w: %w; copy it again, whole, or restore a backup", ErrIncomplete, err)
+}
+
+// events turns trouble in Pebble's background work into the store's failure.
+// The background goroutine ends there: what it would do next is repeat the
+// same failed work, without pause.
+func (s *Store) events() *pebble.EventListener {
+	return &pebble.EventListener{
+		BackgroundError: func(err error) {
+			if errors.Is(err, pebble.ErrCancelledCompaction) {
+				return
+			}
+			_ = s.gate.fail(err)
+			runtime.Goexit()
+		},
+		WriteStallBegin: func(i pebble.WriteStallBeginInfo) { s.log.Debug("store: writes wait", "reason", i.Reason) },
+		DataCorruption:  func(i pebble.DataCorruptionInfo) { _ = s.gate.fail(fmt.Errorf("%w: %s", ErrIncomplete, i)) },
+	}
+}
+
+// pebbleLogger keeps Pebble from ending the process.
+type pebbleLogger struct{ s *Store }
+
+func (l *pebbleLogger) Infof(format string, args ...any) {
+	if l.s.log.IsTrace() {
+		l.s.log.Trace("store: " + fmt.Sprintf(format, args...))
+	}
+}
+
+func (l *pebbleLogger) Errorf(format string, args ...any) {
+	l.s.log.Warn("store: " + fmt.Sprintf(format, args...))
+}
+
+// Fatalf is called where Pebble can't go on: after a failed write, with the
+// database's memory ahead of its files. The goroutine ends; its deferred
+// unlocks run, and the closed gate makes sure that nothing reaches the disk any
+// more. Without a failed write it is a bug, and panics.
+func (l *pebbleLogger) Fatalf(format string, args ...any) {
+	msg := fmt.Sprintf(format, args...)
+	if l.s.gate.Err() == nil && strings.Contains(msg, "violation") {
+		panic("store: " + msg)
+	}
+	_ = l.s.gate.fail(errors.New(msg))
+	runtime.Goexit()
+}
+
+// Dir returns the crawl directory.
+func (s *Store) Dir() string { return s.dir }
+
+// SegmentsDir returns the directory of the segments' files.
+func (s *Store) SegmentsDir() string { return s.gate.PathJoin(s.dir, segmentsDir) }
+
+// FS returns the file system that WARC files must be written through, so that
+// S3 covers them.
+func (s *Store) FS() FS { return s.gate }
+
+// Logger returns the store's logger.
+func (s *Store) Logger() hclog.Logger { return s.log }
+
+// Err returns why the store can't be written any more, or nil.
+func (s *Store) Err() error {
+	if err := s.gate.Err(); err != nil {
+		return fmt.Errorf("write store: %w", err)
+	}
+	return nil
+}
+
+// Failed is closed when the store fails; see Err.
+func (s *Store) Failed() <-chan struct{} { return s.gate.failed }
+
+// Close waits for a running Update, closes the database and releases the lock.
+// No other method may be running or called later; it is safe to call twice. A
+// failed store is left as it is, as after a crash.
+func (s *Store) Close() error {
+	s.closeOnce.Do(func() {
+		var err error
+		if s.gate.Err() == nil {
+			s.writer <- struct{}{}
+			err = s.db.Close()
+		}
+		s.closeErr = errors.Join(err, s.lock.Close())
+	})
+	return s.closeErr
+}
+
+// Update runs f as the only writer and commits its Tx as one batch, durably.
+// When f fails nothing is changed and its error is returned. Waiting for the
+// disk happens after the writer lock is released, so concurrent Updates share
+// a sync.
+func (s *Store) Update(ctx context.Context, f func(*Tx) error) error { return s.update(ctx, true, f) }
+
+// UpdateNoSync is Update without waiting for the disk (see S2): for work that
+// is done again from scratch after a crash.
+func (s *Store) UpdateNoSync(ctx context.Context, f func(*Tx) error) error {
+	return s.update(ctx, false, f)
+}
+
+func (s *Store) update(ctx context.Context, sync bool, f func(*Tx) error) error {
+	select {
+	case s.writer <- struct{}{}:
+	case <-s.gate.failed:
+		return s.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	b, err := s.apply(sync, f)
+	if err != nil || b == nil {
+		return err
+	}
+	if sync {
+		err = s.guard(b.SyncWait)
+	}
+	if err != nil {
+		return err // the batch may still be in use
+	}
+	return b.Close()
+}
+
+// apply runs f and applies its batch; it releases the writer lock.
+func (s *Store) apply(sync bool, f func(*Tx) error) (*pebble.Batch, error) {
+	defer func() {
+		s.tx.reset()
+		<-s.writer
+	}()
+	if err := s.Err(); err != nil {
+		return nil, err
+	}
+	if err := s.checkSpace(); err != nil {
+		return nil, err
+	}
+	if err := f(s.tx); err != nil {
+		return nil, err
+	}
+	if s.tx.empty() && len(s.tx.counts) == 0 {
+		s.committed()
+		return nil, nil
+	}
+	b, err := s.tx.batch()
+	if err != nil {
+		return nil, fmt.Errorf("build batch: %w", err)
+	}
+	err = s.guard(func() error {
+		if sync {
+			return s.db.ApplyNoSyncWait(b, pebble.Sync)
+		}
+		return s.db.Apply(b, pebble.NoSync)
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.committed()
+	return b, nil
+}
+
+func (s *Store) committed() {
+	for _, f := range s.tx.onCommit {
+		f()
+	}
+}
+
+// guard runs f in a goroutine of its own and returns its error, or the store's
+// as soon as the store fails: after a failed write Pebble may end f's goroutine
+// or leave it waiting for ever, and then it is abandoned.
+func (s *Store) guard(f func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		if err != nil {
+			_ = s.gate.fail(err)
+			return s.Err()
+		}
+		return nil
+	case <-s.gate.failed:
+		return s.Err()
+	}
+}
+
+// Sync waits until everything committed so far is durable.
+func (s *Store) Sync(ctx context.Context) error {
+	if err := s.Err(); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return s.guard(func() error { return s.db.LogData(nil, pebble.Sync) })
+}
+
+// ErrLowSpace is in the chain of the error of an Update refused because the
+// disk has fewer free bytes than Options.LowWater.
+var ErrLowSpace = errors.New("disk nearly full")
+
+func (s *Store) checkSpace() error {
+	if s.low <= 0 {
+		return nil
+	}
+	s.diskMu.Lock()
+	defer s.diskMu.Unlock()
+	if now := time.Now(); now.Sub(s.diskAt) >= time.Second {
+		u, err := s.gate.GetDiskUsage(s.dir)
+		if err != nil {
+			return nil //nolint:nilerr // a file system that can't tell is not full
+		}
+		s.diskAt, s.diskFree = now, u.AvailBytes
+	}
+	if s.diskFree < uint64(s.low) { //nolint:gosec // positive
+		return fmt.Errorf("write store: %w: %d bytes free in %s, store.low_water asks for %d", ErrLowSpace, s.diskFree, s.dir, s.low)
+	}
+	return nil
+}
+
+// Get returns a copy of the value of key, or nil when there is none.
+func (s *Store) Get(key []byte) ([]byte, error) { return get(s.db, key) }
+
+func get(r pebble.Reader, key []byte) ([]byte, error) {
+	v, closer, err := r.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read store: key %q: %w", key, err)
+	}
+	out := append(make([]byte, 0, len(v)), v...)
+	return out, closer.Close()
+}
+
+// View calls f with the value of key and reports whether there is one. The
+// value is valid during the call only.
+func (s *Store) View(key []byte, f func(value []byte) error) (bool, error) {
+	v, closer, err := s.db.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read store: key %q: %w", key, err)
+	}
+	return true, errors.Join(f(v), closer.Close())
+}
+
+// Has reports whether key is there.
+func (s *Store) Has(key []byte) (bool, error) {
+	_, closer, err := s.db.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read store: key %q: %w", key, err)
+	}
+	return true, closer.Close()
+}
+
+// Snapshot returns a view that later Updates don't change; close it soon, it
+// keeps deleted data on disk.
+func (s *Store) Snapshot() *Snapshot { return &Snapshot{s.db.NewSnapshot()} }
+
+// Snapshot is a frozen view of the store, safe for concurrent use.
+type Snapshot struct{ snap *pebble.Snapshot }
+
+// Get is Store.Get as of the snapshot.
+func (s *Snapshot) Get(key []byte) ([]byte, error) { return get(s.snap, key) }
+
+// Iter is Store.Iter as of the snapshot.
+func (s *Snapshot) Iter(lo, hi []byte) (*Iter, error) { return newIter(s.snap, lo, hi) }
+
+// Close frees the snapshot.
+func (s *Snapshot) Close() error { return s.snap.Close() }
+
+// Reader is what Store and Snapshot have in common.
+type Reader interface {
+	Get(key []byte) ([]byte, error)
+	Iter(lo, hi []byte) (*Iter, error)
+}
+
+// Iter returns an iterator over the keys k with lo <= k < hi, as of now.
+func (s *Store) Iter(lo, hi []byte) (*Iter, error) { return newIter(s.db, lo, hi) }
+
+// Iter walks keys in order. Start with First or Seek. Key and Value are valid
+// until the next move. Not safe for concurrent use.
+type Iter struct{ it *pebble.Iterator }
+
+func newIter(r pebble.Reader, lo, hi []byte) (*Iter, error) {
+	it, err := r.NewIter(&pebble.IterOptions{LowerBound: bytes.Clone(lo), UpperBound: bytes.Clone(hi)})
+	if err != nil {
+		return nil, fmt.Errorf("read store: %w", err)
+	}
+	return &Iter{it}, nil
+}
+
+// First moves to the first key and reports whether there is one.
+func (i *Iter) First() bool { return i.it.First() }
+
+// Last moves to the last key and reports whether there is one.
+func (i *Iter) Last() bool { return i.it.Last() }
+
+// Next moves on and reports whether there is a key.
+func (i *Iter) Next() bool { return i.it.Next() }
+
+// Seek moves to the first key >= key and reports whether there is one.
+func (i *Iter) Seek(key []byte) bool { return i.it.SeekGE(key) }
+
+// Valid reports whether the iterator is at a key.
+func (i *Iter) Valid() bool { return i.it.Valid() }
+
+// Key returns the present key.
+func (i *Iter) Key() []byte { return i.it.Key() }
+
+// Value returns the present value, or nil after a failure that Close returns.
+func (i *Iter) Value() []byte {
+	v, err := i.it.ValueAndErr()
+	if err != nil {
+		return nil
+	}
+	return v
+}
+
+// Close frees the iterator and returns the first failure of any call.
+func (i *Iter) Close() error {
+	if err := i.it.Close(); err != nil {
+		return fmt.Errorf("read store: %w", err)
+	}
+	return nil
+}
+
+// Each calls f for every key that starts with prefix, in order, until f fails.
+// Key and value are valid during the call only.
+func Each(ctx context.Context, r Reader, prefix []byte, f func(key, value []byte) error) (err error) {
+	it, err := r.Iter(prefix, After(prefix))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	n := 0
+	for ok := it.First(); ok; ok = it.Next() {
+		if n++; n%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := f(it.Key(), it.Value()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Counters returns every named counter.
+func (s *Store) Counters(ctx context.Context) (map[string]int64, error) {
+	m := make(map[string]int64)
+	err := Each(ctx, s, []byte{PrefixCounter}, func(k, v []byte) error {
+		cs, err := DecodeCounts(k, v)
+		if err != nil {
+			return err
+		}
+		for _, c := range cs {
+			m[string(k[1:])] += c.N
+		}
+		return nil
+	})
+	return m, err
+}
+
+// Checkpoint makes a copy of the database in dir/store, which must not exist,
+// by hard links where possible, and copies the format file. Files of segments
+// are the caller's to copy: before the checkpoint was taken their committed
+// parts were complete.
+func (s *Store) Checkpoint(dir string) error {
+	g := s.gate
+	if err := g.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("back up store: %w", err)
+	}
+	err := s.db.Checkpoint(g.PathJoin(dir, storeDir), pebble.WithFlushedWAL())
+	if err != nil {
+		return fmt.Errorf("back up store: %w", err)
+	}
+	b, err := ReadFile(g, g.PathJoin(s.dir, formatFile), maxSmallFile)
+	if err == nil {
+		err = WriteFile(g, g.PathJoin(dir, formatFile), b)
+	}
+	if err != nil {
+		return fmt.Errorf("back up store: %w", err)
+	}
+	return nil
+}
+
+// Compact rewrites the keys k with lo <= k < hi (nil bounds: all) without
+// deleted data.
+func (s *Store) Compact(ctx context.Context, lo, hi []byte) error {
+	if hi == nil {
+		hi = bytes.Repeat([]byte{0xff}, 4)
+	}
+	return s.guard(func() error { return s.db.Compact(ctx, lo, hi, true) })
+}
+
+// Metrics are figures for reports.
+type Metrics struct {
+	DiskBytes       uint64 // of the database, without WARC files
+	WALBytes        uint64 // written to the log since the store was opened
+	Flushes         int64
+	Compactions     int64
+	CacheBytes      int64
+	CacheHits       int64
+	CacheMisses     int64
+	MemTableBytes   uint64
+	WriteStalls     int64
+	L0Files         int64
+	CompactionDebt  uint64
+	ReadAmp         int
+	FreeBytesOnDisk uint64 // as of the last check; 0 when unknown
+}
+
+// Metrics returns the store's present figures.
+func (s *Store) Metrics() Metrics {
+	m := s.db.Metrics()
+	s.diskMu.Lock()
+	free := s.diskFree
+	s.diskMu.Unlock()
+	return Metrics{
+		DiskBytes: m.DiskSpaceUsage(), WALBytes: m.WAL.BytesWritten, Flushes: m.Flush.Count,
+		Compactions: m.Compact.Count, CacheBytes: m.BlockCache.Size, CacheHits: m.BlockCache.Hits,
+		CacheMisses: m.BlockCache.Misses, MemTableBytes: m.MemTable.Size, L0Files: m.Levels[0].TablesCount,
+		CompactionDebt: m.Compact.EstimatedDebt, ReadAmp: m.ReadAmp(), FreeBytesOnDisk: free,
+	}
+}
+
+var (
+	_ Reader    = (*Store)(nil)
+	_ Reader    = (*Snapshot)(nil)
+	_ io.Closer = (*Store)(nil)
+)
