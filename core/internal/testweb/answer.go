@@ -53,7 +53,7 @@ func (w *Web) answer(a *answer, r ref, n uint32, q ask) {
 	case kindPage:
 		w.pageAnswer(a, r, n, q)
 	case kindHop:
-		w.redirect(a, w.next(r), w.redirectCode(r))
+		w.redirect(a, r, w.next(r), w.redirectCode(r))
 	case kindRobots, kindRobotsFor:
 		w.robotsAnswer(a, r, n)
 	case kindSitemap:
@@ -73,7 +73,7 @@ func (w *Web) pageAnswer(a *answer, r ref, n uint32, q ask) {
 	pg := w.page(r.host, r.a)
 	switch pg.fate {
 	case fateRedirect, fateLoop:
-		w.redirect(a, w.next(r), w.redirectCode(r))
+		w.redirect(a, r, w.next(r), w.redirectCode(r))
 	case fateNotFound, fateUnauthorized, fateForbidden, fateError:
 		a.status = pg.code
 	case fateTooMany, fateFlaky:
@@ -189,9 +189,10 @@ func (w *Web) validate(a *answer, r ref, edition uint32, q ask) bool {
 	return unchanged
 }
 
-func (w *Web) redirect(a *answer, to ref, code int) {
+func (w *Web) redirect(a *answer, from, to ref, code int) {
 	a.status = code
-	a.location = w.url(to)
+	r := w.rng(saltTarget, from.host, ^(from.a*8 + from.b))
+	a.location = string(w.appendTarget(nil, from, to, &r))
 	a.body = append(a.body, "<!DOCTYPE html><title>Moved</title><p>The page has moved.</p>\n"...)
 }
 

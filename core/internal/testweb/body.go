@@ -52,10 +52,7 @@ func (d *html) append(dst []byte) []byte {
 		dst = append(append(dst, d.robots...), "\">"...)
 	}
 	if d.refresh {
-		dst = append(dst, "<meta http-equiv=\"refresh\" content=\""...)
-		dst = strconv.AppendInt(dst, int64(d.pg.n), 10)
-		dst = append(dst, "; url="...)
-		dst = append(w.appendURL(dst, w.next(d.at)), "\">"...)
+		dst = d.appendRefresh(dst)
 	}
 	dst = append(dst, "</head><body>\n<p>Page zq"...)
 	dst = strconv.AppendInt(dst, int64(d.number), 10)
@@ -86,18 +83,79 @@ func (d *html) appendLinks(dst []byte) []byte {
 	from := ref{kind: kindPage, host: d.pg.srcHost, a: d.pg.srcPage}
 	dst = append(dst, "<ul>\n"...)
 	for _, l := range links {
-		dst = append(dst, "<li><a href=\""...)
-		dst = w.appendHref(dst, from, l.to, &r, d.pg.fate == fateOriginal)
+		dst = append(dst, "<li>"...)
 		if l.nofollow && d.pg.fate != fateNoFollow {
-			dst = append(dst, "\" rel=\"nofollow"...)
+			dst = d.appendBait(dst, from, l.to, &r)
+		} else {
+			form := 0
+			if r.float() < w.cfg.Shares.MessyLinks {
+				form = 1 + int(r.below(int32(len(anchors)-1)))
+			}
+			dst = append(dst, anchors[form][0]...)
+			dst = w.appendHref(dst, from, l.to, &r, d.pg.fate == fateOriginal)
+			dst = append(dst, anchors[form][1]...)
+			dst = w.appendAnchor(dst, &r)
+			dst = append(dst, anchors[form][2]...)
 		}
-		dst = append(dst, "\">"...)
-		dst = append(dst, w.text.word(&r)...)
-		dst = append(dst, ' ')
-		dst = append(dst, w.text.word(&r)...)
-		dst = append(dst, "</a></li>\n"...)
+		dst = append(dst, "</li>\n"...)
 	}
 	return append(dst, "</ul>\n"...)
+}
+
+// anchors are the ways to write a link, the usual one first: what stands before the address, before the
+// text and after it.
+var anchors = [...][3]string{
+	{`<a href="`, `">`, `</a>`},
+	{`<a href='`, `'>`, `</a>`},
+	{`<A HREF=`, `>`, `</A >`},
+	{"<a class=\"x > y\"\n\thref = \" ", "\n\" title='a \"b\" c'>", "</a\n>"},
+	{`<a data-href="/nowhere" href="`, `" href="/nowhere"><b>`, `</b></a>`},
+}
+
+// baits are the ways to name a URL that is not to be followed.
+var baits = [...][3]string{
+	{`<a rel="nofollow" href="`, `">`, `</a>`},
+	{`<a rel='external NoFollow' href="`, `">`, `</a>`},
+	{`<!-- <a href="`, `">`, `</a> -->`},
+	{`<script>var x = '<a href="`, `">`, `<\/a>';</script>`},
+	{`<textarea><a href="`, `">`, `</a></textarea>`},
+}
+
+func (d *html) appendBait(dst []byte, from, to ref, r *rng) []byte {
+	form := &baits[r.below(int32(len(baits)))]
+	dst = append(dst, form[0]...)
+	dst = d.w.appendHref(dst, from, to, r, false)
+	dst = append(dst, form[1]...)
+	dst = d.w.appendAnchor(dst, r)
+	return append(dst, form[2]...)
+}
+
+func (w *Web) appendAnchor(dst []byte, r *rng) []byte {
+	dst = append(dst, w.text.word(r)...)
+	dst = append(dst, ' ')
+	return append(dst, w.text.word(r)...)
+}
+
+// appendRefresh writes a meta refresh in one of the forms that the HTML standard's shared declarative
+// refresh steps understand.
+func (d *html) appendRefresh(dst []byte) []byte {
+	r := d.w.rng(saltCode, d.at.host, ^d.at.a)
+	forms := [...][2]string{{"; url=", ""}, {";URL='", "'"}, {" ;  Url = ", " "}, {",", ""}}
+	form := forms[r.below(int32(len(forms)))]
+	dst = append(dst, "<meta http-equiv=\"refresh\" content=\""...)
+	dst = strconv.AppendInt(dst, int64(d.pg.n), 10)
+	dst = append(dst, form[0]...)
+	dst = d.w.appendTarget(dst, d.at, d.w.next(d.at), &r)
+	dst = append(dst, form[1]...)
+	return append(dst, "\">"...)
+}
+
+// appendTarget writes an address for a redirect, in the host mostly without its name.
+func (w *Web) appendTarget(dst []byte, from, to ref, r *rng) []byte {
+	if to.host == from.host && r.float() < 0.6 {
+		return w.appendPath(dst, to)
+	}
+	return w.appendURL(dst, to)
 }
 
 // plain writes a text/plain page. It names no URL, so nothing is to be found in it.

@@ -38,8 +38,9 @@ type Config struct {
 	RetryAfter time.Duration // Retry-After of 429 and 503, whole seconds
 
 	// What the politeness check demands, per host. Delay is the least time between the
-	// end of one request and the start of the next, 0 checks none; a host's own
-	// Crawl-delay, when longer, is demanded instead if MaxPerHost is 1.
+	// end of one request and the start of the next, 0 checks none; a request that starts while
+	// another is in flight is a matter of MaxPerHost alone. A host's own Crawl-delay, when
+	// longer, is demanded instead if MaxPerHost is 1.
 	Delay      time.Duration
 	MaxPerHost int // most requests at a time; 0 checks none
 

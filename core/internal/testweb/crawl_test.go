@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -239,13 +240,16 @@ func (m *miniCrawler) page(u string, resp *http.Response, body []byte) (model.St
 		case n.Data == "meta" && at("name") == "robots":
 			nofollow = nofollow || forbids(at("content"))
 		case n.Data == "meta" && at("http-equiv") == "refresh":
-			secs, to, _ := strings.Cut(at("content"), "; url=")
+			m := refresh.FindStringSubmatch(at("content"))
+			if m == nil {
+				panic("refresh " + at("content"))
+			}
 			status = model.StatusDBRedirTemp
-			if s, _ := strconv.Atoi(secs); s >= 5 {
+			if s, _ := strconv.Atoi(m[1]); s >= 5 {
 				status = model.StatusDBRedirPerm
 			}
-			links = append(links, resolve(u, to))
-		case n.Data == "a" && at("rel") != "nofollow":
+			links = append(links, resolve(u, m[2]))
+		case n.Data == "a" && !forbids(at("rel")):
 			links = append(links, resolve(u, at("href")))
 		}
 	}
@@ -258,6 +262,8 @@ func (m *miniCrawler) page(u string, resp *http.Response, body []byte) (model.St
 	return status, links
 }
 
+var refresh = regexp.MustCompile(`(?i)^\s*(\d+)\s*[;,]\s*(?:url\s*=\s*)?'?([^' ]+)'?\s*$`)
+
 func forbids(robots string) bool {
 	robots = strings.ToLower(robots)
 	return strings.Contains(robots, "nofollow") || robots == "none"
@@ -269,7 +275,7 @@ func resolve(base, link string) string {
 	if err != nil {
 		panic(err)
 	}
-	u, err := b.Parse(link)
+	u, err := b.Parse(strings.TrimSpace(link))
 	if err != nil {
 		panic(err)
 	}

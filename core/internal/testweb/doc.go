@@ -17,10 +17,12 @@
 // the host and across hosts. Nothing about a page is stored: it is computed from
 // hashes whenever it is asked for, so two million pages cost request counters only.
 //
-// Every HTML and text page holds the word [Word] of its page number
-// ("zq<number>x", number as in [Web.PageURL]); a byte-equal duplicate holds its original's.
-// Every page of host 7 holds "hq7x". Pages in a charset other than UTF-8 also hold the
-// word [CharsetWord] of that charset in its own script.
+// Every HTML and text page holds the word [Word] of its page number ("zq<number>x", number as
+// in [Web.PageURL]) and the word [HostWord] of its host ("hq<number>x"), so a search for them
+// finds one page, or those of one host. Duplicates hold the words of their original instead, near
+// duplicates the word of their own number and of their original's host. Pages in a charset
+// other than UTF-8 also hold [Web.CharsetWord] of that charset, in its script. A page whose
+// [Entry] says Why "page" is fetched and holds its own words.
 //
 // # What the ground truth presumes
 //

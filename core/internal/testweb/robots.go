@@ -100,15 +100,15 @@ func (w *Web) robotsAnswer(a *answer, r ref, n uint32) {
 		a.ctype = "text/html"
 		a.body = append(a.body, "<!DOCTYPE html><title>Oops</title>\x00\x01\xfe\xff<p>nothing: here\n: : :\nDisallow\n\xc3\x28"...)
 	case robotsLoop:
-		w.redirect(a, ref{kind: kindRobots, host: owner, a: 1 - r.a}, 302)
+		w.redirect(a, r, ref{kind: kindRobots, host: owner, a: 1 - r.a}, 302)
 	case robotsRedirect:
 		switch {
 		case r.kind == kindRobotsFor || (r.a == h.localHops() && !h.rules.has(ruleElsewhere)):
 			w.robotsFile(a, owner)
 		case r.a == h.localHops():
-			w.redirect(a, ref{kind: kindRobotsFor, a: owner}, 301)
+			w.redirect(a, r, ref{kind: kindRobotsFor, a: owner}, 301)
 		default:
-			w.redirect(a, ref{kind: kindRobots, host: owner, a: r.a + 1}, 301)
+			w.redirect(a, r, ref{kind: kindRobots, host: owner, a: r.a + 1}, 301)
 		}
 	case robotsAllow:
 		a.body = append(a.body, "# everybody is welcome\nUser-agent: *\nDisallow:\n"...)

@@ -25,7 +25,7 @@ func TestRobotsFilesSayWhatTheTruthSays(t *testing.T) {
 		r := ref{kind: kindRobots, host: h}
 		w.answer(&a, r, 100, ask{})
 		for hops := 0; a.location != "" && hops < 5; hops++ {
-			r = w.parse(a.location)
+			r = w.parse(resolve(w.url(r), a.location))
 			w.answer(&a, r, 100, ask{})
 		}
 		if a.status >= 500 || a.location != "" {
