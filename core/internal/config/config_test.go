@@ -228,6 +228,31 @@ func TestConcurrentReaders(t *testing.T) {
 	wg.Wait()
 }
 
+// TestNutchProperties gives every property of Nutch 1.23's nutch-default.xml on
+// the command line: each either is a setting here or is explained.
+func TestNutchProperties(t *testing.T) {
+	text, err := os.ReadFile("testdata/nutch/properties.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	properties := strings.Fields(string(text))
+	if len(properties) != 322 {
+		t.Fatalf("%d properties", len(properties))
+	}
+	c := load(t, Options{})
+	for _, p := range properties {
+		found, nutch := c.schema.find(p)
+		text, _, sure := nutchInstead(p)
+		switch {
+		case nutch && !sure, len(found) == 0 && text != "":
+		case len(found) == 0:
+			t.Errorf("%s: neither a setting nor explained", p)
+		default:
+			t.Errorf("%s: leads to %v (a Nutch line in nutch-default.hcl: %v) and is explained: %q", p, found, nutch, text)
+		}
+	}
+}
+
 func TestAlternatives(t *testing.T) {
 	for _, tc := range []struct {
 		re   string

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -25,6 +26,9 @@ func (c *Config) functions(dir string) *hcl.EvalContext {
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			name := args[0].AsString()
 			if v, ok := c.environ[name]; ok {
+				if !utf8.ValidString(v) {
+					return cty.NilVal, fmt.Errorf("the environment variable %s is not UTF-8", name)
+				}
 				return cty.StringVal(v), nil
 			}
 			if len(args) > 1 {
@@ -60,6 +64,9 @@ func readSecret(dir, path string) (string, error) {
 	}
 	if len(b) > maxSecretFile {
 		return "", fmt.Errorf("%s has more than %d bytes", path, maxSecretFile)
+	}
+	if !utf8.Valid(b) {
+		return "", fmt.Errorf("%s is not UTF-8", path)
 	}
 	return strings.TrimRight(string(b), "\r\n"), nil
 }

@@ -93,8 +93,14 @@ func (c *Config) unknownSection(name string) string {
 		return fmt.Sprintf("there is no section %s; settings of a plugin are written plugin %q { ... }", name, name)
 	}
 	known := append(append([]string(nil), c.schema.sections...), instanceBlocks()...)
+	if _, plugin, _ := nutchInstead(name + "."); plugin != "" {
+		return fmt.Sprintf("there is no section %s; its settings belong to plugin %s: write plugin %q { ... }", name, plugin, plugin)
+	}
 	if s := hclconf.Suggest(name, known); s != "" {
 		return fmt.Sprintf("there is no section %s; did you mean %q?", name, s)
+	}
+	if instead, _, _ := nutchInstead(name + "."); instead != "" {
+		return fmt.Sprintf("there is no section %s; %s", name, instead)
 	}
 	return fmt.Sprintf("there is no section %s; the sections are %s", name, strings.Join(known, ", "))
 }

@@ -34,10 +34,12 @@ type File struct {
 // every problem. It is called once, before the Config is shared.
 func (c *Config) ValidatePlugins(manifests []*manifest.Manifest) error {
 	c.problems = nil
-	c.resolveSets(manifests)
 	ids := make([]string, 0, len(manifests))
 	for _, m := range manifests {
 		ids = append(ids, m.ID)
+	}
+	c.resolveSets(manifests, ids)
+	for _, m := range manifests {
 		for _, s := range m.Sections {
 			if c.schema.keys[s] == nil {
 				c.problems = append(c.problems, hclconf.Problem{
@@ -77,7 +79,7 @@ func byID(manifests []*manifest.Manifest, id string) *manifest.Manifest {
 }
 
 // resolveSets gives -D in Nutch's spelling to the plugins whose property it is.
-func (c *Config) resolveSets(manifests []*manifest.Manifest) {
+func (c *Config) resolveSets(manifests []*manifest.Manifest, ids []string) {
 	c.begin()
 	var known []string
 	for _, e := range c.unresolved {
@@ -98,7 +100,7 @@ func (c *Config) resolveSets(manifests []*manifest.Manifest) {
 			}
 		}
 		if !found {
-			c.problems = append(c.problems, e.problem("%s", c.unknownSet(e.key, known)))
+			c.problems = append(c.problems, e.problem("%s", c.unknownSet(e.key, known, ids)))
 		}
 	}
 	c.unresolved = nil

@@ -196,6 +196,10 @@ func (s *schema) unknownKey(section, name string) string {
 			return fmt.Sprintf("%s; Nutch's %s is called %s here", text, property, strings.Join(keys, " and "))
 		}
 	}
+	instead, _, sure := nutchInstead(dotted)
+	if sure {
+		return instead
+	}
 	if near := hclconf.Suggest(name, s.keys[section]); near != "" {
 		return fmt.Sprintf("%s; did you mean %q?", text, near)
 	}
@@ -203,6 +207,9 @@ func (s *schema) unknownKey(section, name string) string {
 		if s.settings[other+"."+name] != nil {
 			return fmt.Sprintf("%s; it belongs in %s { ... }", text, other)
 		}
+	}
+	if instead != "" {
+		return instead
 	}
 	return text + "; crawler config show lists all settings"
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sort"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gonutch/crawler/sdk/hclconf"
 	"github.com/gonutch/crawler/sdk/manifest"
@@ -33,6 +34,8 @@ func (c *Config) environment(name, text string) {
 	e := &entry{raw: text, text: true, origin: Origin{Layer: Environment, Name: name}}
 	parts := strings.Split(strings.ToLower(strings.TrimPrefix(name, envPrefix)), "__")
 	switch {
+	case len(parts) > 1 && !utf8.ValidString(text):
+		c.problems = append(c.problems, e.problem("the value is not UTF-8"))
 	case len(parts) == 1:
 		c.singleUnderscore(name, parts[0])
 	case len(parts) == 3 && parts[0] == "plugin":
@@ -92,6 +95,10 @@ func (c *Config) loadSets(sets []string) {
 			c.problems = append(c.problems, hclconf.Problem{Where: "-D " + s, Text: "write -D section.key=value"})
 			continue
 		}
+		if !utf8.ValidString(text) {
+			c.problems = append(c.problems, e.problem("the value is not UTF-8"))
+			continue
+		}
 		c.set(e, key)
 	}
 	c.commit()
@@ -136,20 +143,19 @@ func (c *Config) addFree(e *entry, path ...string) {
 	c.add(e, path...)
 }
 
-// unknownSet explains a -D that nothing stands for.
-func (c *Config) unknownSet(key string, plugins []string) string {
+// unknownSet explains a -D that nothing stands for. Plugins are the keys and
+// Nutch properties of the plugins' settings, ids their ids.
+func (c *Config) unknownSet(key string, plugins, ids []string) string {
+	instead, plugin, sure := nutchInstead(key)
+	if plugin != "" && !contains(ids, plugin) {
+		return fmt.Sprintf("Nutch's %s belongs to plugin %s, which is not installed", key, plugin)
+	}
+	if sure {
+		return instead
+	}
 	section, name, ok := strings.Cut(key, ".")
 	if !ok {
-		var keys []string
-		for _, s := range c.schema.sections {
-			if c.schema.settings[s+delim+key] != nil {
-				keys = append(keys, s+delim+key)
-			}
-		}
-		if len(keys) > 0 {
-			return fmt.Sprintf("the section is missing: write -D %s=...", strings.Join(keys, "=... or -D "))
-		}
-		return fmt.Sprintf("there is no setting %s; write -D section.key=value", key)
+		return c.noSection(key)
 	}
 	known := append([]string(nil), plugins...)
 	for k := range c.schema.settings {
@@ -161,8 +167,25 @@ func (c *Config) unknownSet(key string, plugins []string) string {
 	if near := hclconf.Suggest(key, known); near != "" {
 		return fmt.Sprintf("there is no setting %s; did you mean %q?", key, near)
 	}
+	if instead != "" {
+		return instead
+	}
 	if c.schema.keys[section] != nil {
 		return c.schema.unknownKey(section, strings.ReplaceAll(name, ".", "_"))
 	}
 	return c.unknownSection(section)
+}
+
+// noSection explains -D timeout=5s.
+func (c *Config) noSection(key string) string {
+	var keys []string
+	for _, s := range c.schema.sections {
+		if c.schema.settings[s+delim+key] != nil {
+			keys = append(keys, s+delim+key)
+		}
+	}
+	if len(keys) > 0 {
+		return fmt.Sprintf("the section is missing: write -D %s=...", strings.Join(keys, "=... or -D "))
+	}
+	return fmt.Sprintf("there is no setting %s; write -D section.key=value", key)
 }
