@@ -106,21 +106,21 @@ func (db *DB) Fold(ctx context.Context, now time.Time, score Score) (FoldStats, 
 	if err := db.promote(ctx, now); err != nil {
 		return st, fmt.Errorf("fold: %w", err)
 	}
-	g, ctx := errgroup.WithContext(ctx)
+	g, gctx := errgroup.WithContext(ctx)
 	ready := make(chan *portion, 1)
 	g.Go(func() error {
 		defer close(ready)
 		at := []byte{store.PrefixEffect}
 		for at != nil {
-			p, err := db.readPortion(ctx, at, now, score)
+			p, err := db.readPortion(gctx, at, now, score)
 			if err != nil {
 				return err
 			}
 			select {
 			case ready <- p:
-			case <-ctx.Done():
+			case <-gctx.Done():
 				db.unwatch(p.w)
-				return ctx.Err()
+				return gctx.Err()
 			}
 			at = p.next
 		}
@@ -128,7 +128,7 @@ func (db *DB) Fold(ctx context.Context, now time.Time, score Score) (FoldStats, 
 	})
 	g.Go(func() error {
 		for p := range ready {
-			t, err := db.commitPortion(ctx, p, now, score)
+			t, err := db.commitPortion(gctx, p, now, score)
 			db.unwatch(p.w)
 			if err != nil {
 				for p := range ready {
