@@ -140,6 +140,9 @@ func (r *reader) setting(hb *hclsyntax.Block, to *[]Setting) {
 			r.problem(defAt, "default: %v", err)
 		}
 		s.Default = v
+		if s.Type == File && err == nil && v != "" && len(r.m.Command) == 0 {
+			r.problem(defAt, "default: a built-in plugin has no folder for files; leave it \"\"")
+		}
 	}
 	*to = append(*to, s)
 }

@@ -1,6 +1,52 @@
 // Package manifest reads plugin.hcl, the description of a plugin that can be
-// read without starting it. It owns the manifest's form and meaning; it must
-// not know processes, the wire or the core.
+// read without starting it. It owns the manifest's form and meaning, and the
+// types of settings, which the core's own settings share; it must not know
+// processes, the wire or the core.
+//
+// A manifest with everything in it; id, name, version, api and one provide are
+// demanded:
+//
+//	id           = "urlfilter-mine"     # lower-case words joined by "-"
+//	name         = "My URL filter"
+//	version      = "1.0.0"
+//	api          = 1                    # of the plugin contract
+//	command      = ["bin/mine"]         # in the plugin's folder; built-ins have none
+//	concurrency  = 8                    # calls at once
+//	memory_limit = "512MiB"             # of the whole process group
+//	cache        = true                 # normalizers and filters: answers may be remembered
+//	requires     = ["lib-other"]        # ids of plugins that must be chosen too
+//	sections     = ["http"]             # sections of the core's configuration sent along
+//
+//	provide "urlfilter" {               # extension point; one block for each
+//	  extension = "MyFilter"            # the id when left out
+//	}                                   # protocol: schemes = [...]; parser: mime_types = [...]
+//
+//	needs {                             # costly inputs
+//	  content  = false                  # page bytes
+//	  inlinks  = false
+//	  outlinks = false
+//	  text     = false
+//	  fact "selector" {                 # parsefilter: meta, heading, rel, jsonld, selector, script
+//	    arg  = "h1"
+//	    attr = "id"
+//	    max  = 3
+//	  }
+//	}
+//
+//	field "cash" {                      # scoring: a score field
+//	  reducer = "add"                   # add, min, max or first
+//	  meaning = "Cash not yet handed on."
+//	}
+//
+//	setting "limit" {                   # of plugin "urlfilter-mine" { ... }
+//	  type    = "duration"              # string, bool, int, float, duration, size, list, map, file
+//	  default = "5s"
+//	  meaning = "How long one URL may take."
+//	  nutch   = "urlfilter.mine.limit (ms)"  # Nutch's property and its unit, if there is one
+//	  min     = "1ms"                   # and max, one_of = [...], off = true (-1 is allowed),
+//	}                                   # secret = true (never shown)
+//
+//	parameter "url" { ... }             # indexwriter and exchange: as setting, for each instance
 package manifest
 
 import "github.com/gonutch/crawler/sdk/model"
