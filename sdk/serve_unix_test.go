@@ -1,3 +1,5 @@
+//go:build unix
+
 package sdk_test
 
 import (
@@ -6,7 +8,9 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -126,5 +130,37 @@ func TestStartedByHand(t *testing.T) {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(string(out), "plugin.folders") {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestSignals: what a terminal or a service manager sends to the whole group
+// leaves a plugin alone.
+func TestSignals(t *testing.T) {
+	c, cc := start(t)
+	pid, err := strconv.Atoi(c.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT} {
+		if err := syscall.Kill(pid, sig); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		err := host.NewBase(cc).Health(ctx)
+		cancel()
+		if err != nil {
+			t.Errorf("after %v: %v", sig, err)
+		}
+	}
+}
+
+func TestBadLifeline(t *testing.T) {
+	for _, v := range []string{"x", "1", "77"} {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = []string{childEnv + "=1", handshake.CookieKey + "=" + handshake.CookieValue, handshake.EnvLifelineFD + "=" + v}
+		out, err := cmd.CombinedOutput()
+		if err == nil || !strings.Contains(string(out), handshake.EnvLifelineFD) {
+			t.Errorf("%s: %v\n%s", v, err, out)
+		}
 	}
 }
