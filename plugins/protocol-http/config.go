@@ -34,7 +34,7 @@ type HTTPConfig struct {
 
 	ConnectTimeout setting.Duration `json:"connect_timeout"` // lookup, TCP and TLS, each
 	ReadTimeout    setting.Duration `json:"read_timeout"`    // wait for the header, and between two pieces of the body
-	Timeout        setting.Duration `json:"timeout"`         // whole exchange
+	Timeout        setting.Duration `json:"time_limit"`      // whole exchange
 
 	ContentLimit  setting.Size `json:"content_limit"` // negative: none
 	MaxHeaderSize setting.Size `json:"max_header_size"`
@@ -111,7 +111,7 @@ func (c *Config) validate() error {
 		}
 	}
 	for name, d := range map[string]setting.Duration{
-		"connect_timeout": h.ConnectTimeout, "read_timeout": h.ReadTimeout, "timeout": h.Timeout,
+		"connect_timeout": h.ConnectTimeout, "read_timeout": h.ReadTimeout, "time_limit": h.Timeout,
 	} {
 		if d <= 0 {
 			return invalid("http.%s = %q: must be more than nothing, such as \"10s\"", name, d)

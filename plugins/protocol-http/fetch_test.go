@@ -443,7 +443,7 @@ func settings(t *testing.T, http, own string) sdk.Settings {
 
 func TestNew(t *testing.T) {
 	ext, err := Plugin().New(sdk.Env{Settings: settings(t,
-		`{"agent_name":"a","agent_email":"a@example.org","timeout":"5s","content_limit":"1KiB","robots_unrelated":1}`, `{"idle_connections":3}`)})
+		`{"agent_name":"a","agent_email":"a@example.org","time_limit":"5s","content_limit":"1KiB","robots_unrelated":1}`, `{"idle_connections":3}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -458,8 +458,8 @@ func TestNew(t *testing.T) {
 		{`{}`, `{}`, "http.agent_name"},
 		{`{"agent_name":"a"}`, `{}`, "http.agent_url"},
 		{`{"agent_name":"a\nb","agent_url":"u"}`, `{}`, "http.agent_name"},
-		{`{"agent_name":"a","agent_url":"u","timeout":"0s"}`, `{}`, "http.timeout"},
-		{`{"agent_name":"a","agent_url":"u","timeout":"5"}`, `{}`, "no unit"},
+		{`{"agent_name":"a","agent_url":"u","time_limit":"0s"}`, `{}`, "http.time_limit"},
+		{`{"agent_name":"a","agent_url":"u","time_limit":"5"}`, `{}`, "no unit"},
 		{`{"agent_name":"a","agent_url":"u","allow_private":["10.0.0.0/99"]}`, `{}`, `"10.0.0.0/99"`},
 		{`{"agent_name":"a","agent_url":"u","tls_min_version":"3"}`, `{}`, "http.tls_min_version"},
 		{`{"agent_name":"a","agent_url":"u","proxy_host":"http://p"}`, `{}`, "http.proxy_host"},

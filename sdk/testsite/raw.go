@@ -6,18 +6,6 @@ import (
 	"testing"
 )
 
-// hijacked runs f on a connection taken from the HTTP server, so that Close
-// ends and waits for it.
-func (s *Server) hijacked(c net.Conn, f func(net.Conn)) {
-	defer func() {
-		_ = c.Close()
-		s.mu.Lock()
-		s.forget(c)
-		s.mu.Unlock()
-	}()
-	f(c)
-}
-
 // RawServer is a TCP server that is nothing but a function per connection.
 type RawServer struct {
 	l     net.Listener

@@ -63,7 +63,8 @@ func (s *Site) MinGap() (time.Duration, bool) {
 	return gap, true
 }
 
-// Handle answers route with h.
+// Handle answers route with h. A connection that h hijacks is closed when h
+// returns.
 func (s *Site) Handle(route string, h http.HandlerFunc) *Site {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,7 +160,7 @@ func (s *Site) Raw(route string, f func(net.Conn)) *Site {
 		if err != nil {
 			panic(http.ErrAbortHandler)
 		}
-		s.server.hijacked(c, f)
+		f(c)
 	})
 }
 

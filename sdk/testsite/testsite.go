@@ -9,6 +9,7 @@
 package testsite
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
@@ -56,6 +57,7 @@ type Server struct {
 	sites map[string]*Site
 	log   []Request
 	conns map[net.Conn]string // open connections and the local address each came in on
+	taken map[net.Conn]bool   // of these, the ones that a handler took from the HTTP server
 	peak  map[string]int      // most connections open at once, by local address
 	total int                 // connections ever
 }
@@ -90,7 +92,7 @@ func New(opt Options) (*Server, error) {
 	}
 	s := &Server{
 		opt: opt, sites: map[string]*Site{},
-		conns: map[net.Conn]string{}, peak: map[string]int{},
+		conns: map[net.Conn]string{}, taken: map[net.Conn]bool{}, peak: map[string]int{},
 	}
 	s.gone = sync.NewCond(&s.mu)
 	listeners, err := listen(opt.Addrs, opt.Port)
@@ -100,7 +102,8 @@ func New(opt Options) (*Server, error) {
 	s.port = listeners[0].Addr().(*net.TCPAddr).Port
 	s.http = &http.Server{
 		Handler: http.HandlerFunc(s.serve), ConnState: s.connState,
-		ErrorLog: log.New(io.Discard, "", 0), Protocols: protocols(opt),
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
+		ErrorLog:    log.New(io.Discard, "", 0), Protocols: protocols(opt),
 	}
 	if opt.TLS {
 		cert, ca, err := certificate(append(append([]string{"localhost"}, opt.Addrs...), opt.Names...))
@@ -261,6 +264,8 @@ func (s *Server) connState(c net.Conn, state http.ConnState) {
 			}
 		}
 		s.peak[local] = max(s.peak[local], open)
+	case http.StateHijacked:
+		s.taken[c] = true
 	case http.StateClosed:
 		s.forget(c)
 	}
@@ -269,7 +274,25 @@ func (s *Server) connState(c net.Conn, state http.ConnState) {
 // forget drops a connection that has ended; the caller holds mu.
 func (s *Server) forget(c net.Conn) {
 	delete(s.conns, c)
+	delete(s.taken, c)
 	s.gone.Broadcast()
+}
+
+// connKey finds the connection in a request's context.
+type connKey struct{}
+
+// release closes the connection of r if its handler took it from the server.
+func (s *Server) release(r *http.Request) {
+	c, ok := r.Context().Value(connKey{}).(net.Conn)
+	if !ok {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.taken[c] {
+		_ = c.Close()
+		s.forget(c)
+	}
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
@@ -293,5 +316,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no such site: "+host, http.StatusMisdirectedRequest)
 		return
 	}
+	defer s.release(r)
 	site.serve(w, r)
 }

@@ -136,13 +136,15 @@ func TestRaw(t *testing.T) {
 		t.Errorf("%s %q", resp.Status, body)
 	}
 	// A handler that never ends by itself is ended and waited for by Close.
-	s.Site().Raw("/hang", func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
+	hung := make(chan struct{})
+	s.Site().Raw("/hang", func(c net.Conn) { close(hung); _, _ = io.Copy(io.Discard, c) })
 	c, err := net.Dial("tcp", s.Addr())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
 	_, _ = io.WriteString(c, "GET /hang HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+	<-hung
 
 	r := testsite.StartRaw(t, func(c net.Conn) { _, _ = io.WriteString(c, "no protocol at all") })
 	rc, err := net.Dial("tcp", r.Addr())

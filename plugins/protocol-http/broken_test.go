@@ -1,0 +1,236 @@
+package protocolhttp
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gonutch/crawler/sdk/model"
+	"github.com/gonutch/crawler/sdk/setting"
+	"github.com/gonutch/crawler/sdk/testsite"
+)
+
+// readRequest reads one request head; false when the client is gone.
+func readRequest(r *bufio.Reader) bool {
+	_, err := http.ReadRequest(r)
+	return err == nil
+}
+
+// answer is a server that reads a request, writes text and closes.
+func answer(t *testing.T, text string) *testsite.RawServer {
+	return testsite.StartRaw(t, func(c net.Conn) {
+		if readRequest(bufio.NewReader(c)) {
+			_, _ = io.WriteString(c, text)
+		}
+	})
+}
+
+// What comes of servers that break the rules. README.md tells the same.
+func TestBrokenServers(t *testing.T) {
+	const ok, exc = model.ProtocolSuccess, model.ProtocolException
+	for _, tc := range []struct {
+		name, text string
+		code       model.ProtocolCode
+		body       string
+		truncated  string
+	}{
+		{"closes at once", "", exc, "", ""},
+		{"no status line, markup", "<html>old</html>", ok, "<html>old</html>", ""},
+		{"no status line, another protocol", "SSH-2.0-OpenSSH_9\r\n", exc, "", ""},
+		{"blank lines before the status line", "\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", ok, "hi", ""},
+		{"lower-case status line", "http/1.1 200 ok\r\nContent-Length: 2\r\n\r\nhi", ok, "hi", ""},
+		{"colon after the status", "HTTP/1.1 200: OK\r\nContent-Length: 2\r\n\r\nhi", ok, "hi", ""},
+		{"no reason", "HTTP/1.1 200\r\nContent-Length: 2\r\n\r\nhi", ok, "hi", ""},
+		{"spaces in the status line", "HTTP/1.1  200   OK\r\nContent-Length: 2\r\n\r\nhi", ok, "hi", ""},
+		{"no status", "HTTP/1.1\r\nContent-Length: 2\r\n\r\nhi", exc, "", ""},
+		{"status that is no number", "HTTP/1.1 OK\r\n\r\nhi", exc, "", ""},
+		{"ends within the head", "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n", exc, "", ""},
+		{"ends within the status line", "HTTP/1.1 20", exc, "", ""},
+		{"line feeds only", "HTTP/1.1 200 OK\nContent-Length: 2\n\nhi", ok, "hi", ""},
+		{"header line without a colon", "HTTP/1.1 200 OK\r\nnonsense\r\nContent-Length: 2\r\n\r\nhi", ok, "hi", ""},
+		{"space before the colon", "HTTP/1.1 200 OK\r\nContent-Length : 2\r\n\r\nhi and more", ok, "hi", ""},
+		{"name that is no token", "HTTP/1.1 200 OK\r\nX (y): z\r\nContent-Length: 2\r\n\r\nhi", ok, "hi", ""},
+		{"continuation line", "HTTP/1.1 200 OK\r\nX-Long: a\r\n b\r\nContent-Length: 2\r\n\r\nhi", ok, "hi", ""},
+		{"continuation of nothing", "HTTP/1.1 200 OK\r\n a: b\r\nContent-Length: 2\r\n\r\nhi", ok, "hi", ""},
+		{"control characters in a value", "HTTP/1.1 200 OK\r\nX: a\x00b\x1b\r\nContent-Length: 2\r\n\r\nhi", ok, "hi", ""},
+		{"length no number", "HTTP/1.1 200 OK\r\nContent-Length: two\r\n\r\nhi", ok, "hi", ""},
+		{"length negative", "HTTP/1.1 200 OK\r\nContent-Length: -2\r\n\r\nhi", ok, "hi", ""},
+		{"lengths that differ", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nhi", ok, "hi", ""},
+		{"lengths that agree", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2, 2\r\n\r\nhi!", ok, "hi", ""},
+		{"length huge", "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\nhi", ok, "hi", ""},
+		{"length too long", "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhi", ok, "hi", "disconnect"},
+		{"length too long by far", "HTTP/1.1 200 OK\r\nContent-Length: 900000000000000000\r\n\r\nhi", ok, "hi", "disconnect"},
+		{"length too short", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi there", ok, "hi", ""},
+		{"no length", "HTTP/1.1 200 OK\r\n\r\nhi", ok, "hi", ""},
+		{"length of nothing", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n", ok, "", "disconnect"},
+		{"transfer encoding identity", "HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\n\r\nhi", ok, "hi", ""},
+		{"transfer encoding unknown", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\nhi", exc, "", ""},
+		{"chunked and a length", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n2\r\nhi\r\n0\r\n\r\n", ok, "hi", ""},
+		{"chunks end early", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n", ok, "hi", "disconnect"},
+		{"chunk cut", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nhi", ok, "hi", "disconnect"},
+		{"chunk size no number", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\nxyz\r\nho\r\n0\r\n\r\n", ok, "hi", "disconnect"},
+		{"chunk size huge", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffffff\r\nhi", ok, "", "disconnect"},
+		{"last chunk without its end", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n", ok, "hi", "disconnect"},
+		{"not chunked though it says so", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n<html>", ok, "", "disconnect"},
+		{"interim answers", "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\nbad line\r\nContent-Length: 2\r\n\r\nhi", ok, "hi", ""},
+		{"interim answer only", "HTTP/1.1 100 Continue\r\n\r\n", exc, "", ""},
+		{"switches protocols", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nhi", exc, "", ""},
+		{"HTTP/1.0", "HTTP/1.0 200 OK\r\n\r\nhi", ok, "hi", ""},
+		{"HTTP/2 without asking", "HTTP/2 200 OK\r\nContent-Length: 2\r\n\r\nhi", ok, "hi", ""},
+		{"body behind 204", "HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\nhi", exc, "", ""},
+	} {
+		f := fetcher(t)
+		r := get(t, f, answer(t, tc.text).URL("/"))
+		if r.Status.Code != tc.code || string(r.Body) != tc.body || r.Truncated != tc.truncated {
+			t.Errorf("%s: %v, body %q, truncated %q; want %s, %q, %q", tc.name, r.Status, r.Body, r.Truncated, tc.code, tc.body, tc.truncated)
+		}
+		if tc.code == exc && r.Status.Message == "" {
+			t.Errorf("%s: no message", tc.name)
+		}
+		if tc.code == ok && (!strings.HasSuffix(string(r.RawResponse), "\n\r\n") && !strings.HasSuffix(string(r.RawResponse), "\n\n") || strings.Contains(string(r.RawResponse), "103")) {
+			t.Errorf("%s: head kept as %q", tc.name, r.RawResponse)
+		}
+	}
+}
+
+// A head that is repaired must read the same however its bytes arrive.
+func TestHeadInPieces(t *testing.T) {
+	const text = "\r\nHTTP/1.1 103 Early\r\n\r\nHTTP/1.1 200: OK\r\nnonsense\r\nX: y\r\nContent-Length: 2\r\n\r\nhi"
+	for size := 1; size <= len(text); size++ {
+		local, remote := net.Pipe()
+		w := newWireConn(local, 1<<10)
+		w.begin()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for i := 0; i < len(text); i += size {
+				_, _ = io.WriteString(remote, text[i:min(i+size, len(text))])
+			}
+			_ = remote.Close()
+		}()
+		got, err := io.ReadAll(w)
+		<-done
+		if want := "HTTP/1.1 103 Early\r\n\r\nHTTP/1.1 200 OK\r\nX: y\r\nContent-Length: 2\r\n\r\nhi"; err != nil || string(got) != want {
+			t.Errorf("pieces of %d: %q, %v", size, got, err)
+		}
+		if _, head := w.heads(); string(head) != "HTTP/1.1 200: OK\r\nnonsense\r\nX: y\r\nContent-Length: 2\r\n\r\n" {
+			t.Errorf("pieces of %d: head %q", size, head)
+		}
+	}
+}
+
+func TestEndlessHead(t *testing.T) {
+	for name, line := range map[string]string{"lines": "X-Header: value\r\n", "one line": "x", "blank": "\r\n", "interim": "HTTP/1.1 100 Continue\r\n\r\n"} {
+		s := testsite.StartRaw(t, func(c net.Conn) {
+			if !readRequest(bufio.NewReader(c)) {
+				return
+			}
+			if name == "lines" || name == "one line" {
+				_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\n")
+			}
+			for {
+				if _, err := io.WriteString(c, strings.Repeat(line, 64)); err != nil {
+					return
+				}
+			}
+		})
+		f := fetcher(t, func(c *Config) {
+			c.HTTP.MaxHeaderSize, c.HTTP.Timeout = 16<<10, setting.Duration(500*time.Millisecond)
+		})
+		r := get(t, f, s.URL("/"))
+		if r.Status.Code != model.ProtocolException || len(r.RawResponse) > 64<<10 {
+			t.Errorf("%s: %v, head of %d bytes", name, r.Status, len(r.RawResponse))
+		}
+	}
+}
+
+// Garbage behind an answer without a body must not become the next answer.
+func TestGarbageBehind304(t *testing.T) {
+	s := testsite.StartRaw(t, func(c net.Conn) {
+		r := bufio.NewReader(c)
+		for readRequest(r) {
+			_, _ = io.WriteString(c, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
+		}
+	})
+	f := fetcher(t)
+	for range 10 {
+		if r := get(t, f, s.URL("/")); r.Status.Code != model.ProtocolNotFound {
+			t.Fatalf("%v %q", r.Status, r.Body)
+		}
+	}
+	g := testsite.StartRaw(t, func(c net.Conn) {
+		r := bufio.NewReader(c)
+		for readRequest(r) {
+			_, _ = io.WriteString(c, "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n<html>garbage")
+		}
+	})
+	for range 10 {
+		if r := get(t, f, g.URL("/")); r.Status.HTTP != 304 || len(r.Body) != 0 {
+			t.Fatalf("%v %q", r.Status, r.Body)
+		}
+	}
+}
+
+// A kept connection that the server has closed meanwhile costs no failure.
+func TestClosedWhileIdle(t *testing.T) {
+	s := testsite.StartRaw(t, func(c net.Conn) {
+		if readRequest(bufio.NewReader(c)) {
+			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+		}
+	})
+	f := fetcher(t)
+	for i := range 20 {
+		if r := get(t, f, s.URL("/")); r.Status.Code != model.ProtocolSuccess {
+			t.Fatalf("request %d: %v", i, r.Status)
+		}
+	}
+}
+
+// A redirect counts even when its body is cut.
+func TestCutRedirect(t *testing.T) {
+	s := answer(t, "HTTP/1.1 302 Found\r\nLocation: /there\r\nContent-Length: 100\r\n\r\npart")
+	if r := get(t, fetcher(t), s.URL("/")); r.Status.Code != model.ProtocolTempMoved || r.Location != s.URL("/there") || r.Truncated != "disconnect" {
+		t.Errorf("%v %q %q", r.Status, r.Location, r.Truncated)
+	}
+}
+
+func FuzzRepairHead(f *testing.F) {
+	for _, s := range []string{
+		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n", "http/1.0 200: x\r\nbad\r\n a\r\nContent-Length: 1, 2\r\n\r\n",
+		"HTTP/1.1 200 OK\nTransfer-Encoding : identity\n\n", "HTTP/\n\n", "HTTP/1.1 200 OK\r\nX:\x00\r\n\r\n", "HTTP/1.1 204\r\n: x\r\n\r\n",
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, head []byte) {
+		end := headEnd(head, 0)
+		if end < 0 || !startsLikeHTTP(head) {
+			return
+		}
+		head = head[:end]
+		if !isClean(head) {
+			repaired := repairHead(nil, head)
+			if headEnd(repaired, 0) != len(repaired) {
+				t.Fatalf("%q became %q, which does not end once", head, repaired)
+			}
+			if line, _ := nextLine(repaired); !isStatusLine(line) {
+				return // hopeless, and net/http says so
+			}
+			if !isClean(repaired) && !strings.Contains(strings.ToLower(string(repaired)), "transfer-encoding") {
+				t.Fatalf("%q became %q, which is not clean", head, repaired)
+			}
+			head = repaired
+		}
+		resp, err := http.ReadResponse(bufio.NewReader(strings.NewReader(string(head))), nil)
+		if err != nil {
+			if s := strings.ToLower(err.Error()); strings.Contains(s, "transfer encoding") || strings.Contains(s, "trailer") || strings.Contains(s, "transfer-encoding") {
+				return
+			}
+			t.Fatalf("net/http refuses %q: %v", head, err)
+		}
+		_ = resp.Body.Close()
+	})
+}

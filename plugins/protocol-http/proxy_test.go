@@ -1,0 +1,192 @@
+package protocolhttp
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gonutch/crawler/sdk/model"
+	"github.com/gonutch/crawler/sdk/testsite"
+)
+
+func closing(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Connection", "close")
+	_, _ = io.WriteString(w, "bye")
+}
+
+// via sends everything through the proxy at addr.
+func via(kind, addr, user, password string, except ...string) func(*Config) {
+	return func(c *Config) {
+		host, port, _ := net.SplitHostPort(addr)
+		c.HTTP.ProxyType, c.HTTP.ProxyHost = kind, host
+		c.HTTP.ProxyPort, _ = strconv.Atoi(port)
+		c.HTTP.ProxyUsername, c.HTTP.ProxyPassword = user, password
+		c.HTTP.ProxyExceptionList = except
+	}
+}
+
+func relay(a, b net.Conn) {
+	var wg sync.WaitGroup
+	wg.Go(func() { _, _ = io.Copy(a, b); _ = a.Close() })
+	_, _ = io.Copy(b, a)
+	_ = b.Close()
+	wg.Wait()
+}
+
+// startProxy makes s a proxy for host whose tunnels all end at target.
+func startProxy(s *testsite.Server, host, target string) {
+	site := s.Host(host)
+	site.Handle("*", func(w http.ResponseWriter, r *http.Request) {
+		if want := "Basic " + base64.StdEncoding.EncodeToString([]byte("me:pw")); r.Header.Get("Proxy-Authorization") != want {
+			w.WriteHeader(http.StatusProxyAuthRequired)
+			return
+		}
+		if r.Method != http.MethodConnect {
+			_, _ = fmt.Fprintf(w, "proxied %s", r.RequestURI)
+			return
+		}
+		up, err := net.Dial("tcp", target)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		c, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		_, _ = io.WriteString(c, "HTTP/1.1 200 Connected\r\n\r\n")
+		relay(c, up)
+	})
+}
+
+func TestHTTPProxy(t *testing.T) {
+	for _, kind := range []string{"http", "https"} {
+		for _, h2 := range []bool{false, true} {
+			target := testsite.Start(t, testsite.Options{TLS: true, HTTP2: h2, Names: []string{"site.example"}})
+			target.Host("site.example").Page("/s", "secret")
+			proxy := testsite.Start(t, testsite.Options{TLS: kind == "https"})
+			startProxy(proxy, "site.example", target.Addr())
+			// No name resolves and nothing private is allowed: the proxy is exempt.
+			base := []func(*Config){allow(), names(nil), func(c *Config) { c.HTTP.TLSCertificatesCheck = false }}
+			f := fetcher(t, append(base, via(kind, proxy.Addr(), "me", "pw"))...)
+
+			r := get(t, f, "http://site.example/p?q")
+			if string(r.Body) != "proxied http://site.example/p?q" || r.IP != "" {
+				t.Errorf("%s: %v %q, IP %q", kind, r.Status, r.Body, r.IP)
+			}
+			if !strings.HasPrefix(string(r.RawRequest), "GET /p?q HTTP/1.1\r\nHost: site.example\r\n") || strings.Contains(string(r.RawRequest), "Authorization") {
+				t.Errorf("%s: request kept as %q", kind, r.RawRequest)
+			}
+			r = get(t, f, "https://site.example/s")
+			if want := map[bool]string{true: "h2", false: "HTTP/1.1"}[h2]; string(r.Body) != "secret" || r.Protocol != want || r.IP != "" {
+				t.Errorf("%s, tunnel: %v %q %s", kind, r.Status, r.Body, r.Protocol)
+			}
+			f = fetcher(t, append(base, via(kind, proxy.Addr(), "me", "wrong"))...)
+			if r := get(t, f, "http://site.example/p"); r.Status.HTTP != 407 || r.Status.Code != model.ProtocolException {
+				t.Errorf("%s, wrong password: %v", kind, r.Status)
+			}
+			if r := get(t, f, "https://site.example/s"); r.Status.Code != model.ProtocolException || !strings.Contains(r.Status.Message, "Proxy Authentication") {
+				t.Errorf("%s, wrong password, tunnel: %v", kind, r.Status)
+			}
+		}
+	}
+}
+
+// Addresses given as such are checked although the proxy would connect.
+func TestProxyAndAddresses(t *testing.T) {
+	proxy := testsite.Start(t, testsite.Options{})
+	for _, h := range []string{"10.0.0.1", "127.0.0.1", "localhost"} {
+		startProxy(proxy, h, "")
+	}
+	f := fetcher(t, allow("10.0.0.1:80"), names(nil), via("http", proxy.Addr(), "me", "pw"))
+	for url, want := range map[string]model.ProtocolCode{
+		"http://10.0.0.1/":        model.ProtocolSuccess,
+		"http://10.0.0.1:81/":     model.ProtocolAccessDenied,
+		"http://127.0.0.1/":       model.ProtocolAccessDenied,
+		"http://2130706433/":      model.ProtocolAccessDenied,
+		"http://localhost/":       model.ProtocolAccessDenied,
+		"http://x.localhost/":     model.ProtocolAccessDenied,
+		"https://169.254.169.254": model.ProtocolAccessDenied,
+	} {
+		if r := get(t, f, url); r.Status.Code != want {
+			t.Errorf("%s: %v, want %s", url, r.Status, want)
+		}
+	}
+}
+
+func TestProxyExceptions(t *testing.T) {
+	p, err := (&HTTPConfig{ProxyHost: "p", ProxyExceptionList: []string{"Exact.example", "*.suffix.example", "prefix.*", "*mid*"}}).proxy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for host, want := range map[string]bool{
+		"exact.example": false, "an.exact.example": true, "a.suffix.example": false, "suffix.example": true,
+		"prefix.org": false, "a.prefix.org": true, "xmidy": false, "other": true,
+	} {
+		if p.applies(host) != want {
+			t.Errorf("%s goes through the proxy: %t, want %t", host, !want, want)
+		}
+	}
+	s := testsite.Start(t, testsite.Options{})
+	s.Site().Page("/", "direct")
+	f := fetcher(t, via("http", "127.0.0.1:1", "", "", "127.0.0.*"))
+	if r := get(t, f, s.Site().URL("/")); string(r.Body) != "direct" || r.IP != "127.0.0.1" {
+		t.Errorf("%v %q", r.Status, r.Body)
+	}
+}
+
+// socks5 serves one SOCKS5 connection (RFC 1928, RFC 1929) for me:pw and
+// connects every name to target, which it reports on asked.
+func socks5(c net.Conn, target string, asked chan<- string) {
+	read := func(n int) []byte {
+		b := make([]byte, n)
+		if _, err := io.ReadFull(c, b); err != nil {
+			return make([]byte, n)
+		}
+		return b
+	}
+	read(int(read(2)[1]))
+	_, _ = c.Write([]byte{5, 2}) // user and password wanted
+	user := string(read(int(read(2)[1])))
+	password := string(read(int(read(1)[0])))
+	if user != "me" || password != "pw" {
+		_, _ = c.Write([]byte{1, 1})
+		return
+	}
+	_, _ = c.Write([]byte{1, 0})
+	if head := read(4); head[3] != 3 { // a domain name
+		return
+	}
+	name := string(read(int(read(1)[0])))
+	read(2)
+	asked <- name
+	up, err := net.Dial("tcp", target)
+	if err != nil {
+		return
+	}
+	_, _ = c.Write([]byte{5, 0, 0, 1, 0, 0, 0, 0, 0, 0})
+	relay(c, up)
+}
+
+func TestSOCKS5(t *testing.T) {
+	s := testsite.Start(t, testsite.Options{})
+	s.Host("site.example").Page("/", "over socks")
+	asked := make(chan string, 4)
+	proxy := testsite.StartRaw(t, func(c net.Conn) { socks5(c, s.Addr(), asked) })
+	f := fetcher(t, allow(), names(nil), via("socks5", proxy.Addr(), "me", "pw"))
+	if r := get(t, f, "http://site.example/"); string(r.Body) != "over socks" || r.IP != "" {
+		t.Fatalf("%v %q", r.Status, r.Body)
+	}
+	if name := <-asked; name != "site.example" {
+		t.Errorf("the proxy was asked for %q", name)
+	}
+	f = fetcher(t, allow(), names(nil), via("socks5", proxy.Addr(), "me", "no"))
+	if r := get(t, f, "http://site.example/"); r.Status.Code != model.ProtocolException {
+		t.Errorf("wrong password: %v", r.Status)
+	}
+}
