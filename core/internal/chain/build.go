@@ -19,6 +19,7 @@ import (
 	"github.com/gonutch/crawler/sdk/extension/urlfilter"
 	"github.com/gonutch/crawler/sdk/extension/urlnormalizer"
 	"github.com/gonutch/crawler/sdk/fault"
+	"github.com/gonutch/crawler/sdk/manifest"
 	"github.com/gonutch/crawler/sdk/model"
 )
 
@@ -28,11 +29,11 @@ func build(members map[string]*member, opts Options) (*Chains, error) {
 	c := &Chains{opts: opts, log: opts.Logger, members: members, order: map[string][]*member{}}
 	var errs []error
 	for point := range opts.Order {
-		if !slices.Contains(Points(), point) {
+		if !slices.Contains(manifest.Points(), point) {
 			errs = append(errs, fmt.Errorf("order of %q: there is no such extension point", point))
 		}
 	}
-	for _, point := range Points() {
+	for _, point := range manifest.Points() {
 		errs = append(errs, checkOrder(members, point, point+".order", opts.Order[point])...)
 		c.order[point] = ordered(members, point, opts.Order[point])
 	}
@@ -50,7 +51,7 @@ func build(members map[string]*member, opts Options) (*Chains, error) {
 		return nil, fault.New(fault.Invalid, err)
 	}
 	c.finger = finger
-	c.cache = newResultCache(opts.CacheBytes)
+	c.cache = newResultCache(opts.CacheBytes, opts.CacheEntries)
 	c.publish = startPublishers(c.publisherStages(), opts.EventQueue, c.log)
 	return c, nil
 }
@@ -85,19 +86,19 @@ func (c *Chains) buildURLs() []error {
 	}
 	c.urls = u
 	l := c.limits(c.opts.MaxBatchItems)
-	for _, m := range c.order[PointURLNormalizer] {
+	for _, m := range c.order[manifest.URLNormalizer] {
 		u.normalizers[m.id] = func(scope urlnormalizer.Scope) *normalizeStage { return bindNormalizer(m, scope, l) }
 		if !m.man.Cache {
 			u.cached = -1
 		}
 	}
-	for _, m := range c.order[PointURLFilter] {
+	for _, m := range c.order[manifest.URLFilter] {
 		u.filters = append(u.filters, bindURLFilter(m, l))
 	}
 	for u.cached >= 0 && u.cached < len(u.filters) && u.filters[u.cached].m.man.Cache {
 		u.cached++
 	}
-	for _, m := range c.order[PointURLExemption] {
+	for _, m := range c.order[manifest.URLExemption] {
 		u.exemptions = append(u.exemptions, bindExemption(m, l))
 	}
 	u.exempt = collect(c, l, sizePair, u.runExempt)
@@ -112,14 +113,14 @@ func (c *Chains) buildScopes(u *urlChain) []error {
 		if _, ok := scopeNumber(scope); !ok {
 			errs = append(errs, fmt.Errorf("order of normalizers for scope %q: there is no such scope", scope))
 		}
-		errs = append(errs, checkOrder(c.members, PointURLNormalizer, "urlnormalizer.order_"+string(scope), first)...)
-		scoped[scope] = ordered(c.members, PointURLNormalizer, first)
+		errs = append(errs, checkOrder(c.members, manifest.URLNormalizer, "urlnormalizer.order_"+string(scope), first)...)
+		scoped[scope] = ordered(c.members, manifest.URLNormalizer, first)
 	}
 	u.order = func(s urlnormalizer.Scope) []*member {
 		if order, ok := scoped[s]; ok {
 			return order
 		}
-		return c.order[PointURLNormalizer]
+		return c.order[manifest.URLNormalizer]
 	}
 	return errs
 }
@@ -162,9 +163,9 @@ func bindExemption(m *member, l limits) *exemptStage {
 func (c *Chains) buildProtocols() []error {
 	c.protocols = map[string]*member{}
 	var errs []error
-	for _, m := range c.order[PointProtocol] {
+	for _, m := range c.order[manifest.Protocol] {
 		n := 0
-		for _, p := range m.provides(PointProtocol) {
+		for _, p := range m.provides(manifest.Protocol) {
 			n += len(p.Schemes)
 			for _, scheme := range p.Schemes {
 				if scheme = strings.ToLower(scheme); c.protocols[scheme] == nil {
@@ -184,19 +185,21 @@ func (c *Chains) buildParsers() []error {
 	c.parsers = p
 	var errs []error
 	for mime, ids := range p.types {
-		errs = append(errs, checkOrder(c.members, PointParser, "parser.types "+mime, ids)...)
+		errs = append(errs, checkOrder(c.members, manifest.Parser, "parser.types "+mime, ids)...)
 	}
 	l := c.limits(c.opts.MaxBatchPages)
-	for _, m := range c.order[PointParser] {
+	for _, m := range c.order[manifest.Parser] {
 		size := func(in *parseItem) int { return sizeContent(&(*in).Content) }
-		s := bind(m, "parse documents", l, size,
+		pl := l
+		pl.time = c.opts.ParseTimeout
+		s := bind(m, "parse documents", pl, size,
 			func() batchFunc[parseItem, parseOutput] { return parser.Local(m.local.Parser).ParseDocuments },
 			func(cc grpc.ClientConnInterface) batchFunc[parseItem, parseOutput] {
 				return parser.NewClient(cc).ParseDocuments
 			})
 		p.entries = append(p.entries, parserEntry{m: m, col: collect(c, l, size, s.run)})
 	}
-	for _, m := range c.order[PointParseFilter] {
+	for _, m := range c.order[manifest.ParseFilter] {
 		size := func(in *parseFilterItem) int {
 			n := sizeParse(&(*in).Parse)
 			if (*in).Content != nil {
@@ -234,7 +237,7 @@ func (c *Chains) buildExchanges() []error {
 	var errs []error
 	for _, conf := range c.opts.Exchanges {
 		m := c.members[conf.Plugin]
-		if m == nil || len(m.provides(PointExchange)) == 0 {
+		if m == nil || len(m.provides(manifest.Exchange)) == 0 {
 			errs = append(errs, fmt.Errorf("exchange %s: %q is not an active exchange plugin", conf.Name, conf.Plugin))
 			continue
 		}
@@ -245,7 +248,7 @@ func (c *Chains) buildExchanges() []error {
 
 func (c *Chains) buildIndexing() {
 	l := c.limits(c.opts.MaxBatchPages)
-	for _, m := range c.order[PointIndexingFilter] {
+	for _, m := range c.order[manifest.IndexingFilter] {
 		s := bind(m, "filter documents", l, sizeIndexInput,
 			func() batchFunc[*indexingfilter.Input, *indexingfilter.Patch] {
 				return indexingfilter.Local(m.local.IndexingFilter).FilterDocuments
@@ -262,7 +265,7 @@ func (c *Chains) buildIndexing() {
 		}
 		return n
 	}
-	for _, m := range c.order[PointSegmentMerge] {
+	for _, m := range c.order[manifest.SegmentMerge] {
 		c.merge = append(c.merge, bind(m, "keep records", l, size,
 			func() batchFunc[*segmentmerge.Record, bool] {
 				return segmentmerge.Local(m.local.SegmentMerge).KeepRecords
@@ -280,7 +283,7 @@ func (c *Chains) publisherStages() []*stage[publisher.Event, struct{}] {
 			return make([]struct{}, len(in)), nil, p.Publish(ctx, in)
 		}
 	}
-	for _, m := range c.order[PointPublisher] {
+	for _, m := range c.order[manifest.Publisher] {
 		out = append(out, bind(m, "publish", c.limits(100),
 			func(e *publisher.Event) int { return 32 + len(e.URL) + sizeMeta(e.Data) },
 			func() batchFunc[publisher.Event, struct{}] { return with(m.local.Publisher) },
@@ -295,7 +298,7 @@ func (c *Chains) buildScoring() {
 	s := &scoringChain{}
 	c.scoring = s
 	many, pages := c.limits(c.opts.MaxBatchItems), c.limits(c.opts.MaxBatchPages)
-	for _, m := range c.order[PointScoring] {
+	for _, m := range c.order[manifest.Scoring] {
 		s.filters = append(s.filters, bindScoring(m, many, pages))
 	}
 	s.injected = collect(c, many, sizeInject, s.runInjected)

@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"math"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,6 +21,7 @@ const entryOverhead = 160
 // becomes old. An entry that is asked for moves to the young generation.
 type resultCache struct {
 	half         int64 // bytes of one generation of one shard
+	count        int   // entries of one
 	shards       [cacheShards]cacheShard
 	hits, misses atomic.Int64
 }
@@ -45,11 +47,16 @@ type cacheValue struct {
 	dropped bool
 }
 
-func newResultCache(bytes int64) *resultCache {
+// newResultCache returns nil when bytes is negative; entries 0 is no bound.
+func newResultCache(bytes int64, entries int) *resultCache {
 	if bytes < 0 {
 		return nil
 	}
-	return &resultCache{half: max(bytes/cacheShards/2, 4<<10)}
+	c := &resultCache{half: max(bytes/cacheShards/2, 4<<10), count: math.MaxInt}
+	if entries > 0 {
+		c.count = max(entries/cacheShards/2, 1)
+	}
+	return c
 }
 
 func (c *resultCache) shard(k cacheKey) *cacheShard {
@@ -65,7 +72,7 @@ func (c *resultCache) get(scope uint8, url string) (cacheValue, bool) {
 		if v, ok = s.old[k]; ok {
 			// The key in old owns its memory; k may be part of a page.
 			k.url = v.keyOf(k.url)
-			s.insert(c.half, k, v)
+			s.insert(c, k, v)
 		}
 	}
 	s.mu.Unlock()
@@ -93,20 +100,20 @@ func (c *resultCache) put(scope uint8, url string, v cacheValue) {
 	k := cacheKey{scope, key}
 	s := c.shard(k)
 	s.mu.Lock()
-	s.insert(c.half, k, v)
+	s.insert(c, k, v)
 	s.mu.Unlock()
 }
 
 // insert is called with mu held.
-func (s *cacheShard) insert(half int64, k cacheKey, v cacheValue) {
+func (s *cacheShard) insert(c *resultCache, k cacheKey, v cacheValue) {
 	size := int64(entryOverhead + len(k.url) + len(v.reason))
 	if v.url != k.url {
 		size += int64(len(v.url))
 	}
-	if size > half {
+	if size > c.half {
 		return
 	}
-	if s.bytes+size > half {
+	if s.bytes+size > c.half || len(s.young) >= c.count {
 		s.old, s.young, s.bytes = s.young, nil, 0
 	}
 	if s.young == nil {

@@ -17,32 +17,6 @@ import (
 	"github.com/gonutch/crawler/sdk/model"
 )
 
-// The extension points, as manifests name them.
-const (
-	PointProtocol       = "protocol"
-	PointParser         = "parser"
-	PointParseFilter    = "parsefilter"
-	PointURLNormalizer  = "urlnormalizer"
-	PointURLFilter      = "urlfilter"
-	PointURLExemption   = "urlexemption"
-	PointScoring        = "scoring"
-	PointIndexingFilter = "indexingfilter"
-	PointExchange       = "exchange"
-	PointIndexWriter    = "indexwriter"
-	PointPublisher      = "publisher"
-	PointSegmentMerge   = "segmentmerge"
-	PointSearcher       = "searcher"
-)
-
-// Points lists the extension points in the order a page meets them.
-func Points() []string {
-	return []string{
-		PointProtocol, PointParser, PointParseFilter, PointURLNormalizer, PointURLFilter, PointURLExemption,
-		PointScoring, PointIndexingFilter, PointExchange, PointIndexWriter, PointSearcher, PointPublisher,
-		PointSegmentMerge,
-	}
-}
-
 // Plugin is one chosen plugin and its effective settings.
 type Plugin struct {
 	Manifest *manifest.Manifest
@@ -83,7 +57,9 @@ type Options struct {
 	Retries       int           // attempts after a transient failure, 3
 	RetryDelay    time.Duration // before the first of them, doubled each time, with jitter; 50 ms
 	FetchGrace    time.Duration // on top of a request's own time-out before the plugin counts as hung; 10 s
+	ParseTimeout  time.Duration // of one parser call; 0 means the host's time limit for calls
 	CacheBytes    int64         // bound of the result cache, 64 MiB; negative means no cache
+	CacheEntries  int           // another bound of it, in URLs; 0 means none
 	EventQueue    int           // events waiting for each publisher, 1024
 	Logger        hclog.Logger  // nil logs nothing
 }
@@ -204,7 +180,7 @@ type PointChain struct {
 // Resolved returns the chains as they run, points without a plugin left out.
 func (c *Chains) Resolved() []PointChain {
 	var out []PointChain
-	for _, point := range Points() {
+	for _, point := range manifest.Points() {
 		if len(c.order[point]) == 0 {
 			continue
 		}
@@ -228,7 +204,7 @@ func (c *Chains) Fingerprint() string { return c.finger }
 // Needs returns what the indexing filters of the chain ask for, together.
 func (c *Chains) Needs() manifest.Needs {
 	var n manifest.Needs
-	for _, m := range c.order[PointIndexingFilter] {
+	for _, m := range c.order[manifest.IndexingFilter] {
 		n.Content = n.Content || m.man.Needs.Content
 		n.Inlinks = n.Inlinks || m.man.Needs.Inlinks
 		n.Outlinks = n.Outlinks || m.man.Needs.Outlinks

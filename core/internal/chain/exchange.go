@@ -13,12 +13,14 @@ import (
 )
 
 // ExchangeConfig is one configured exchange: documents that match go to the
-// writers it lists.
+// writers it lists. A default exchange is not asked: it takes the documents
+// that no other takes.
 type ExchangeConfig struct {
 	Name    string
 	Plugin  string
 	Writers []string
 	Params  exchange.Params
+	Default bool
 }
 
 // Route says which writers a document goes to. With Default set no exchange
@@ -27,7 +29,7 @@ type ExchangeConfig struct {
 type Route struct {
 	Writers []string
 	Default bool
-	Err     error // an exchange failed on the document
+	Err     error // an exchange failed on the document; it goes to those that did match
 }
 
 type exchangeEntry struct {
@@ -79,6 +81,9 @@ func newExchange(m *member, conf ExchangeConfig, l limits) exchangeEntry {
 func (c *Chains) Route(ctx context.Context, docs []*model.Document) ([]Route, error) {
 	out := make([]Route, len(docs))
 	for _, e := range c.exchanges {
+		if e.conf.Default {
+			continue
+		}
 		match, errs, err := e.stage.run(ctx, docs)
 		if err != nil {
 			return nil, fmt.Errorf("exchange %s: %w", e.conf.Name, err)
@@ -91,15 +96,27 @@ func (c *Chains) Route(ctx context.Context, docs []*model.Document) ([]Route, er
 			if !match[i] {
 				continue
 			}
-			for _, w := range e.conf.Writers {
-				if !slices.Contains(out[i].Writers, w) {
-					out[i].Writers = append(out[i].Writers, w)
-				}
-			}
+			out[i].add(e.conf.Writers)
 		}
 	}
 	for i := range out {
-		out[i].Default = len(out[i].Writers) == 0 && out[i].Err == nil
+		if len(out[i].Writers) > 0 || out[i].Err != nil {
+			continue
+		}
+		for _, e := range c.exchanges {
+			if e.conf.Default {
+				out[i].add(e.conf.Writers)
+			}
+		}
+		out[i].Default = len(out[i].Writers) == 0
 	}
 	return out, nil
+}
+
+func (r *Route) add(writers []string) {
+	for _, w := range writers {
+		if !slices.Contains(r.Writers, w) {
+			r.Writers = append(r.Writers, w)
+		}
+	}
 }

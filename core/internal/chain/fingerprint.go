@@ -18,7 +18,7 @@ import (
 func (c *Chains) fingerprint() (string, error) {
 	h := sha256.New()
 	part(h, fmt.Sprintf("loops %d", c.opts.NormalizerLoops))
-	for _, point := range []string{PointURLNormalizer, PointURLFilter} {
+	for _, point := range []string{manifest.URLNormalizer, manifest.URLFilter} {
 		part(h, point)
 		for _, m := range c.order[point] {
 			if err := hashMember(h, m); err != nil {

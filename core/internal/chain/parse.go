@@ -8,6 +8,7 @@ import (
 
 	"github.com/gonutch/crawler/sdk/extension/parsefilter"
 	"github.com/gonutch/crawler/sdk/extension/parser"
+	"github.com/gonutch/crawler/sdk/manifest"
 	"github.com/gonutch/crawler/sdk/model"
 )
 
@@ -126,7 +127,7 @@ func (p *parserChain) candidates(mime string) []parserEntry {
 			return out
 		}
 		for _, e := range p.entries {
-			for _, pr := range e.m.provides(PointParser) {
+			for _, pr := range e.m.provides(manifest.Parser) {
 				if slices.Contains(pr.MIMETypes, key) {
 					add(e)
 				}

@@ -88,7 +88,7 @@ func scored[I, O any](ctx context.Context, what string, s *scoringChain, col *co
 // chosen plugins declare it.
 func (c *Chains) Reducers() map[string]manifest.Reducer {
 	out := map[string]manifest.Reducer{}
-	for _, m := range c.order[PointScoring] {
+	for _, m := range c.order[manifest.Scoring] {
 		for _, f := range m.man.Fields {
 			out[f.Name] = f.Reducer
 		}

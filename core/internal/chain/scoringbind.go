@@ -6,7 +6,6 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/gonutch/crawler/sdk/extension/scoring"
-	"github.com/gonutch/crawler/sdk/fault"
 )
 
 func bindScoring(m *member, many, pages limits) scoringFilter {
@@ -32,9 +31,5 @@ func bindScore[I, O any](m *member, what string, l limits, size func(*I) int,
 	}
 	return bind(m, what, l, size,
 		func() batchFunc[I, O] { return with(m.local.Scoring) },
-		func(grpc.ClientConnInterface) batchFunc[I, O] {
-			return func(context.Context, []I) ([]O, []error, error) {
-				return nil, nil, fault.Errorf(fault.Permanent, "scoring is not on the wire yet")
-			}
-		})
+		func(cc grpc.ClientConnInterface) batchFunc[I, O] { return with(scoring.NewClient(cc)) })
 }

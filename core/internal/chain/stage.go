@@ -33,6 +33,7 @@ type limits struct {
 	items, bytes int
 	retries      int
 	delay        time.Duration
+	time         time.Duration // of one call; 0 means the host's limit
 }
 
 // run cuts in into calls and makes them one after the other. The answers are
@@ -145,7 +146,7 @@ func (s *stage[I, O]) quarantine(ctx context.Context, in []I, a *answers[I, O]) 
 		var out []O
 		var errs []error
 		one := in[i : i+1]
-		err := s.m.proc.Quarantine(ctx, 0, func(ctx context.Context, cc grpc.ClientConnInterface) (err error) {
+		err := s.m.proc.Quarantine(ctx, s.limits.time, func(ctx context.Context, cc grpc.ClientConnInterface) (err error) {
 			out, errs, err = checked(ctx, s.what, one, s.remote(cc))
 			return err
 		})
@@ -232,7 +233,7 @@ func (s *stage[I, O]) once(ctx context.Context, in []I) (out []O, errs []error, 
 	if s.m.proc == nil {
 		return checked(ctx, s.what, in, s.local)
 	}
-	err = s.m.proc.Do(ctx, len(in), func(ctx context.Context, cc grpc.ClientConnInterface) (err error) {
+	err = s.m.proc.DoWithin(ctx, s.limits.time, len(in), func(ctx context.Context, cc grpc.ClientConnInterface) (err error) {
 		out, errs, err = checked(ctx, s.what, in, s.remote(cc))
 		return err
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/gonutch/crawler/sdk/extension/urlexemption"
 	"github.com/gonutch/crawler/sdk/extension/urlfilter"
 	"github.com/gonutch/crawler/sdk/extension/urlnormalizer"
+	"github.com/gonutch/crawler/sdk/manifest"
 )
 
 // URLResult is what the normalizers and filters made of one URL. Plugin and
@@ -325,7 +326,7 @@ func (c *Chains) Explain(ctx context.Context, scope urlnormalizer.Scope, url str
 			if err := c.urls.normalize(ctx, scope, []*member{m}, 1, w); err != nil {
 				return steps, err
 			}
-			st := step(PointURLNormalizer, m.id, url, w.res[0], "unchanged", "changed")
+			st := step(manifest.URLNormalizer, m.id, url, w.res[0], "unchanged", "changed")
 			steps = append(steps, st)
 			if st.Out == "" {
 				return steps, nil
@@ -341,7 +342,7 @@ func (c *Chains) Explain(ctx context.Context, scope urlnormalizer.Scope, url str
 		if err := c.urls.filter(ctx, []*filterStage{f}, w); err != nil {
 			return steps, err
 		}
-		st := step(PointURLFilter, f.m.id, url, w.res[0], "accepted", "changed")
+		st := step(manifest.URLFilter, f.m.id, url, w.res[0], "accepted", "changed")
 		steps = append(steps, st)
 		if st.Out == "" {
 			return steps, nil

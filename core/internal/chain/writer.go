@@ -12,6 +12,7 @@ import (
 	"github.com/gonutch/crawler/sdk/extension/indexwriter"
 	"github.com/gonutch/crawler/sdk/extension/searcher"
 	"github.com/gonutch/crawler/sdk/fault"
+	"github.com/gonutch/crawler/sdk/manifest"
 )
 
 // poisonAttempts is how often a document may alone kill a writer's plugin
@@ -77,7 +78,7 @@ func (c *Chains) OpenWriters(ctx context.Context, configs []WriterConfig) ([]*Wr
 	for _, conf := range configs {
 		m := c.members[conf.Plugin]
 		switch {
-		case m == nil || len(m.provides(PointIndexWriter)) == 0:
+		case m == nil || len(m.provides(manifest.IndexWriter)) == 0:
 			errs = append(errs, fmt.Errorf("writer %s: %q is not an active index writer plugin", conf.Name, conf.Plugin))
 			continue
 		case names[conf.Name]:
@@ -379,7 +380,7 @@ func (c *Chains) Search(ctx context.Context, writer string, q *searcher.Query) (
 	switch {
 	case w == nil:
 		return nil, fault.Errorf(fault.Invalid, "search: writer %q is not open", writer)
-	case len(w.m.provides(PointSearcher)) == 0:
+	case len(w.m.provides(manifest.Searcher)) == 0:
 		return nil, fault.Errorf(fault.Invalid, "search: plugin %s of writer %q can't be searched", w.m.id, writer)
 	}
 	res, err := w.search(ctx, q)

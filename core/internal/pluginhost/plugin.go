@@ -107,7 +107,7 @@ func (p *Plugin) invoke(ctx context.Context, pr *process, limit time.Duration, n
 	switch {
 	case err == nil:
 		p.done(n)
-	case IsLost(err) && p.host.closed():
+	case p.host.closed() && ctx.Err() == nil:
 		return ErrClosed
 	}
 	return err

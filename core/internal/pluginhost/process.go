@@ -3,6 +3,7 @@ package pluginhost
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"strings"
@@ -365,13 +366,16 @@ func (pr *process) invoke(ctx context.Context, limit time.Duration, call func(co
 		callCtx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
+	begun := time.Now()
 	err := call(callCtx, pr.conn)
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case callCtx.Err() != nil:
+	case callCtx.Err() != nil,
+		// gRPC may notice the deadline a moment before the context does.
+		pr.runner != nil && errors.Is(err, context.DeadlineExceeded) && time.Since(begun) > limit-limit/16:
 		pr.kill(Hung, fmt.Sprintf("no answer within %v", limit))
 	case fault.Is(err, fault.Shutdown):
 		// The connection breaks a moment before the process is known to be dead.
