@@ -56,5 +56,7 @@
 //     to the same set is shown by a test crawler that parses it (TestTruthEqualsCrawl).
 //  3. The end of a request is taken before its last bytes are written and its start when
 //     its header was read, so a measured gap is never shorter than the client's:
-//     a reported violation is real.
+//     a reported violation is real. The exception is a client that gives up on a request on
+//     its own: the gap after one that is seen to be abandoned is not checked, but a request
+//     abandoned while it was on its way may be counted against the next.
 package testweb

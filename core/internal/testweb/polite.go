@@ -57,7 +57,7 @@ func (hw *hostWatch) check(w *Web, v *visit) []found {
 	if hw.begun && hw.broken && hw.last == v.ref && gap < int64(w.cfg.Delay) {
 		return []found{{repeat: true}}
 	}
-	if hw.begun && hw.inFlight == 0 {
+	if hw.begun && !hw.left && hw.inFlight == 0 {
 		if hw.minGap < 0 || gap < hw.minGap {
 			hw.minGap = gap
 		}

@@ -40,6 +40,7 @@ type hostWatch struct {
 	robots   bool // /robots.txt was answered with something final
 	begun    bool // some request has ended, so that last and lastEnd are set
 	broken   bool // the last one ended without a byte
+	left     bool // the last one was abandoned by its client, nobody knows when
 	last     ref
 	lastEnd  int64
 	lastIsRD bool  // last was part of answering for robots.txt
@@ -156,7 +157,7 @@ func (v *visit) endAt(t *watch, a *answer, status int, stop int64) {
 		hw.inFlight--
 		hw.begun, hw.last, hw.lastEnd = true, v.ref, v.stop
 		hw.lastIsRD = v.ref.isRobots()
-		hw.broken = a.cut == abrupt
+		hw.broken, hw.left = a.cut == abrupt, status < 0
 		if a.retryAfter > 0 && status > 0 {
 			hw.until = max(hw.until, v.stop+int64(a.retryAfter)*int64(time.Second))
 		}

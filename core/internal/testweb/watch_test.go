@@ -1,9 +1,14 @@
 package testweb
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -132,6 +137,56 @@ func TestImpoliteClient(t *testing.T) {
 	}
 	if r := w.Report(); r.ViolationsBy[ViolationGap] != 1 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestPoliteClientIsNeverBlamed runs clients that keep a short delay exactly and leave the
+// end of huge bodies unread: invariant 3 under load.
+func TestPoliteClientIsNeverBlamed(t *testing.T) {
+	const delay = time.Millisecond
+	w := newWeb(t, func(c *Config) {
+		c.Delay, c.CrawlDelay, c.SlowDelay, c.PageSize = delay, delay, 2*time.Millisecond, Size50KB
+		c.Shares = Shares{RobotsHuge: 0.5, RobotsAllow: 0.5, Slow: 0.3, Gzip: 0.3, Truncated: 0.2}
+	})
+	c := serve(t, w)
+	var all sync.WaitGroup
+	for h := range w.hosts {
+		all.Go(func() {
+			part := make([]byte, 500<<10)
+			for p := range min(12, w.hosts[h].size+1) {
+				r := ref{kind: kindRobots, host: int32(h)}
+				if p > 0 {
+					r = ref{kind: kindPage, host: int32(h), a: p - 1}
+				}
+				if resp, err := c.Get(w.url(r)); err == nil {
+					_, _ = io.ReadFull(resp.Body, part) // stops short of a huge robots.txt's end
+					resp.Body.Close()
+				}
+				<-time.After(delay) // the politeness under test
+			}
+		})
+	}
+	all.Wait()
+	r := w.Report()
+	if !r.Polite() {
+		t.Errorf("%v, such as %+v", r.ViolationsBy, r.Violations[0])
+	}
+	if r.ByStatus["200"] < 300 {
+		t.Errorf("statuses %v", r.ByStatus)
+	}
+}
+
+// TestGapAfterAbandonedRequest: when a client left is not known, so nobody is blamed for the gap.
+func TestGapAfterAbandonedRequest(t *testing.T) {
+	w := newWeb(t, func(c *Config) { c.Delay, c.SlowDelay, c.Shares = time.Hour, time.Hour, Shares{Slow: 1} })
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for range 2 {
+		req := httptest.NewRequestWithContext(ctx, http.MethodGet, "http://host9.test/robots.txt", nil)
+		w.ServeHTTP(httptest.NewRecorder(), req)
+	}
+	if r := w.Report(); !r.Polite() || r.ByStatus["abandoned"] != 2 {
+		t.Errorf("%v, %v", r.ByStatus, r.Violations)
 	}
 }
 

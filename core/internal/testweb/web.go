@@ -125,7 +125,7 @@ func (w *Web) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 		w.buffers.Put(buf)
 	}()
 	if a.delay > 0 && !pause(req.Context(), a.delay) {
-		v.endAt(w.watch, &a, -1, v.start) // the client left at some time since
+		v.endAt(w.watch, &a, -1, w.watch.now())
 		return
 	}
 	if a.cut != alive {
