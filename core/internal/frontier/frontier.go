@@ -54,8 +54,10 @@ type Config struct {
 	// and block it for BlockFor.
 	MaxExceptions int
 	BlockFor      time.Duration
-	ClearAfter    time.Duration // what is known of an idle queue is forgotten after this (…exceptions.per.queue.clear.after)
-	MaxItems      int           // items held in memory
+	// ClearAfter is when what is known of an idle queue is forgotten, the time of its last request too
+	// (fetcher.exceptions.per.queue.clear.after). A crawl delay above it is not kept across such a pause.
+	ClearAfter time.Duration
+	MaxItems   int // items held in memory
 }
 
 // DefaultConfig returns the crawler's defaults: one request at a time and a second apart.
@@ -362,7 +364,7 @@ func (f *Frontier[P]) place(q *queue[P], now time.Time) {
 		to, at = &f.waiting, latest(latest(q.next, q.heldUntil), q.used)
 	case q.len() == 0 && q.inFlight == 0:
 		to, at = &f.idle, latest(latest(q.next, q.heldUntil), q.blockedUntil)
-		if q.failures > 0 || q.delay > 0 {
+		if q.failures > 0 || q.delay > 0 || !q.asked.IsZero() {
 			at = latest(at, latest(q.used, now).Add(f.cfg.ClearAfter))
 		}
 	}

@@ -246,6 +246,17 @@ func TestPushBackIntoBlockedQueue(t *testing.T) {
 	}
 }
 
+// A queue that ran empty still knows its last request when a longer delay is set later.
+func TestIdleQueueRemembersItsLastRequest(t *testing.T) {
+	s := &script{t, build(nil), t0}
+	s.add(item("a", "1"))
+	s.done(s.next("http://a/1"), Answered)
+	s.at(2).wait(0)
+	s.add(item("a", "2"))
+	s.f.SetDelay("a", 5*time.Second, s.now)
+	s.wait(3 * time.Second)
+}
+
 // Nutch lets a redirect followed at once skip the target host's delay.
 func TestRedirectWaitsItsTurnInFront(t *testing.T) {
 	s := &script{t, build(nil), t0}
@@ -287,7 +298,7 @@ func TestNotAskedKeepsBackoff(t *testing.T) {
 }
 
 func TestLimitAndForgetting(t *testing.T) {
-	s := &script{t, build(func(c *Config) { c.MaxItems = 2 }), t0}
+	s := &script{t, build(func(c *Config) { c.MaxItems, c.ClearAfter = 2, 10*time.Second }), t0}
 	s.back(s.f.Add(s.now, item("a", "1"), item("a", "2"), item("b", "1")), "full http://b/1")
 	s.done(s.next("http://a/1"), Answered)
 	for i := range 1000 { // hosts come and go
