@@ -139,7 +139,7 @@ func TestEndlessHead(t *testing.T) {
 			}
 		})
 		f := fetcher(t, func(c *Config) {
-			c.HTTP.MaxHeaderSize, c.HTTP.Timeout = 16<<10, setting.Duration(500*time.Millisecond)
+			c.HTTP.MaxHeaderSize, c.HTTP.TimeLimit = 16<<10, setting.Duration(500*time.Millisecond)
 		})
 		r := get(t, f, s.URL("/"))
 		if r.Status.Code != model.ProtocolException || len(r.RawResponse) > 64<<10 {

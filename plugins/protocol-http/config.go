@@ -32,9 +32,9 @@ type HTTPConfig struct {
 	AgentURL         string `json:"agent_url"`
 	AgentEmail       string `json:"agent_email"`
 
-	ConnectTimeout setting.Duration `json:"connect_timeout"` // lookup, TCP and TLS, each
+	ConnectTimeout setting.Duration `json:"connect_timeout"` // lookup, TCP and TLS together
 	ReadTimeout    setting.Duration `json:"read_timeout"`    // wait for the header, and between two pieces of the body
-	Timeout        setting.Duration `json:"time_limit"`      // whole exchange
+	TimeLimit      setting.Duration `json:"time_limit"`      // whole exchange
 
 	ContentLimit  setting.Size `json:"content_limit"` // negative: none
 	MaxHeaderSize setting.Size `json:"max_header_size"`
@@ -75,11 +75,11 @@ func DefaultConfig() Config {
 	return Config{
 		HTTP: HTTPConfig{
 			ConnectTimeout: setting.Duration(10 * time.Second), ReadTimeout: setting.Duration(10 * time.Second),
-			Timeout: setting.Duration(60 * time.Second), ContentLimit: 10 << 20, MaxHeaderSize: 64 << 10,
+			TimeLimit: setting.Duration(60 * time.Second), ContentLimit: 10 << 20, MaxHeaderSize: 64 << 10,
 			Accept:                "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
 			AcceptLanguage:        "en-us,en-gb,en;q=0.7,*;q=0.3",
 			EnableIfModifiedSince: true, EnableETag: true, HTTP2: true,
-			ProxyType: "http", TLSCertificatesCheck: true, TLSMinVersion: "1.2",
+			AgentVersion: "1.0", ProxyPort: 8080, ProxyType: "http", TLSCertificatesCheck: true, TLSMinVersion: "1.2",
 			DNSCacheTTL: setting.Duration(5 * time.Minute),
 		},
 		Own: OwnConfig{
@@ -111,7 +111,7 @@ func (c *Config) validate() error {
 		}
 	}
 	for name, d := range map[string]setting.Duration{
-		"connect_timeout": h.ConnectTimeout, "read_timeout": h.ReadTimeout, "time_limit": h.Timeout,
+		"connect_timeout": h.ConnectTimeout, "read_timeout": h.ReadTimeout, "time_limit": h.TimeLimit,
 	} {
 		if d <= 0 {
 			return invalid("http.%s = %q: must be more than nothing, such as \"10s\"", name, d)

@@ -7,12 +7,16 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/hcl/v2/hclparse"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
 	"go.uber.org/goleak"
 
 	"github.com/gonutch/crawler/sdk"
@@ -60,7 +64,7 @@ func TestSuccess(t *testing.T) {
 	s := testsite.Start(t, testsite.Options{})
 	s.Site().Page("/a?b=c%20d", "<p>hello")
 	f := fetcher(t, func(c *Config) {
-		c.HTTP.AgentVersion, c.HTTP.AgentDescription, c.HTTP.AgentEmail = "1.0", "a test", "bot@example.org"
+		c.HTTP.AgentVersion, c.HTTP.AgentDescription, c.HTTP.AgentEmail = "2.0", "a test", "bot@example.org"
 	})
 	r := get(t, f, s.Site().URL("/a?b=c%20d"))
 	if r.Status != (model.ProtocolStatus{Code: model.ProtocolSuccess, HTTP: 200}) || string(r.Body) != "<p>hello" {
@@ -70,7 +74,7 @@ func TestSuccess(t *testing.T) {
 		r.FetchTime.IsZero() || r.Elapsed <= 0 || r.Headers.First("Content-Length") != "8" || r.Location != "" {
 		t.Errorf("response %+v", r)
 	}
-	want := "GET /a?b=c%20d HTTP/1.1\r\nHost: " + s.Addr() + "\r\nUser-Agent: testbot/1.0 (a test; https://bot.example/; bot@example.org)\r\n" +
+	want := "GET /a?b=c%20d HTTP/1.1\r\nHost: " + s.Addr() + "\r\nUser-Agent: testbot/2.0 (a test; https://bot.example/; bot@example.org)\r\n" +
 		"Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\nAccept-Encoding: gzip, deflate, br, zstd\r\n" +
 		"Accept-Language: en-us,en-gb,en;q=0.7,*;q=0.3\r\nFrom: bot@example.org\r\n\r\n"
 	if diff := cmp.Diff(want, string(r.RawRequest)); diff != "" {
@@ -415,14 +419,14 @@ func TestTimeouts(t *testing.T) {
 		truncated   string
 		message     string
 	}{
-		{"/never", ms(60), ms(60000), 0, model.ProtocolException, "", "within timeout (60ms)"},
+		{"/never", ms(60), ms(60000), 0, model.ProtocolException, "", "within the time limit (60ms)"},
 		{"/never", ms(60000), ms(60), 0, model.ProtocolException, "", "within read_timeout (60ms)"},
-		{"/never", ms(60000), ms(60000), 60 * time.Millisecond, model.ProtocolException, "", "within timeout (60ms)"},
+		{"/never", ms(60000), ms(60000), 60 * time.Millisecond, model.ProtocolException, "", "within the time limit (60ms)"},
 		{"/stops", ms(60), ms(60000), 0, model.ProtocolSuccess, "time", "time is over"},
 		{"/stops", ms(60000), ms(60), 0, model.ProtocolSuccess, "time", "time is over"},
 		{"/drip", ms(200), ms(150), 0, model.ProtocolSuccess, "time", "time is over"},
 	} {
-		f := fetcher(t, func(c *Config) { c.HTTP.Timeout, c.HTTP.ReadTimeout = tc.total, tc.read })
+		f := fetcher(t, func(c *Config) { c.HTTP.TimeLimit, c.HTTP.ReadTimeout = tc.total, tc.read })
 		r := fetch(t, f, &protocol.Request{URL: s.Site().URL(tc.path), Timeout: tc.perRequest})
 		if r.Status.Code != tc.code || r.Truncated != tc.truncated || !strings.Contains(r.Status.Message, tc.message) {
 			t.Errorf("%+v: %v, truncated %q", tc, r.Status, r.Truncated)
@@ -441,6 +445,42 @@ func settings(t *testing.T, http, own string) sdk.Settings {
 	return sdk.Settings{Own: json.RawMessage(own), Sections: map[string]json.RawMessage{"http": json.RawMessage(http)}}
 }
 
+// The names and defaults here are those of the core's nutch-default.hcl.
+func TestAgreesWithCore(t *testing.T) {
+	file, diags := hclparse.NewParser().ParseHCLFile("../../nutch-default.hcl")
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	section := map[string]string{}
+	for _, b := range file.Body.(*hclsyntax.Body).Blocks {
+		if b.Type != "http" {
+			continue
+		}
+		for name, a := range b.Body.Attributes {
+			v, diags := a.Expr.Value(nil)
+			if diags.HasErrors() {
+				t.Fatal(diags)
+			}
+			js, err := ctyjson.Marshal(v, v.Type())
+			if err != nil {
+				t.Fatal(err)
+			}
+			section[name] = string(js)
+		}
+	}
+	cfg := reflect.ValueOf(DefaultConfig().HTTP)
+	for i := range cfg.NumField() {
+		key := cfg.Type().Field(i).Tag.Get("json")
+		got := reflect.New(cfg.Field(i).Type())
+		if err := json.Unmarshal([]byte(section[key]), got.Interface()); err != nil {
+			t.Errorf("http.%s: %v", key, err)
+		}
+		if a, b := fmt.Sprint(got.Elem()), fmt.Sprint(cfg.Field(i)); a != b {
+			t.Errorf("http.%s: the core's default is %q, the plugin's %q", key, a, b)
+		}
+	}
+}
+
 func TestNew(t *testing.T) {
 	ext, err := Plugin().New(sdk.Env{Settings: settings(t,
 		`{"agent_name":"a","agent_email":"a@example.org","time_limit":"5s","content_limit":"1KiB","robots_unrelated":1}`, `{"idle_connections":3}`)})
@@ -448,7 +488,7 @@ func TestNew(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := ext.Protocol.(*Fetcher)
-	if f.cfg.HTTP.Timeout.D() != 5*time.Second || f.cfg.HTTP.ContentLimit != 1024 || f.cfg.Own.IdleConnections != 3 || !f.cfg.HTTP.HTTP2 {
+	if f.cfg.HTTP.TimeLimit.D() != 5*time.Second || f.cfg.HTTP.ContentLimit != 1024 || f.cfg.Own.IdleConnections != 3 || !f.cfg.HTTP.HTTP2 {
 		t.Errorf("settings %+v", f.cfg)
 	}
 	if err := ext.Close(); err != nil {

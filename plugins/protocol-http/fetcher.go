@@ -130,7 +130,7 @@ func (f *Fetcher) fetch(parent context.Context, req *protocol.Request, out *prot
 		}
 		return failed(out, model.ProtocolGone, "not a URL that can be asked for: %v", err)
 	}
-	total := f.cfg.HTTP.Timeout.D()
+	total := f.cfg.HTTP.TimeLimit.D()
 	if req.Timeout > 0 {
 		total = req.Timeout
 	}
@@ -303,7 +303,7 @@ func (f *Fetcher) noAnswer(parent context.Context, clock *clock, total time.Dura
 	var netErr net.Error
 	switch {
 	case clock.fired.Load():
-		return failed(out, model.ProtocolException, "no answer within timeout (%s)", total)
+		return failed(out, model.ProtocolException, "no answer within the time limit (%s)", total)
 	case parent.Err() != nil:
 		return failed(out, model.ProtocolException, "no answer within the caller's deadline")
 	case errors.As(err, &netErr) && netErr.Timeout() && strings.Contains(err.Error(), "awaiting response headers"):

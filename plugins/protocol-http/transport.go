@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/gonutch/crawler/plugins/internal/libaddr"
 )
@@ -85,6 +84,9 @@ func (f *Fetcher) dialTLS(ctx context.Context, _, _ string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, f.connectTimeout,
+		fmt.Errorf("no connection within connect_timeout (%s): %w", f.connectTimeout, context.DeadlineExceeded))
+	defer cancel()
 	if x.proxied { // the way to an https proxy
 		c, err := f.dialer.DialUnchecked(ctx, f.proxy.host, f.proxy.port)
 		if err != nil {
@@ -118,9 +120,6 @@ func (f *Fetcher) handshake(ctx context.Context, c net.Conn, name string, alpn [
 	cfg := f.tls.Clone()
 	cfg.ServerName, cfg.NextProtos = name, alpn
 	tc := tls.Client(c, cfg)
-	ctx, cancel := context.WithTimeoutCause(ctx, f.connectTimeout,
-		fmt.Errorf("no TLS handshake within connect_timeout (%s): %w", f.connectTimeout.Round(time.Millisecond), context.DeadlineExceeded))
-	defer cancel()
 	if err := tc.HandshakeContext(ctx); err != nil {
 		_ = c.Close()
 		if ctx.Err() != nil {
