@@ -14,7 +14,7 @@ import (
 // Limits on what Parse takes: HCL's parser recurses, so deep nesting would
 // overflow the stack, which Go can't recover from.
 const (
-	MaxBytes     = 4 << 20
+	MaxBytes     = 1 << 20
 	MaxDepth     = 64
 	maxOperators = 10_000
 )

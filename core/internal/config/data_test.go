@@ -24,6 +24,7 @@ import (
 //	choose            chosen plugins and the chains of more than one
 //	plugin ID         settings of a plugin as JSON, and the files they name
 //	writers           index writers and exchanges
+//	folders           where plugins are searched
 //	agent             what RequireAgent says
 func TestData(t *testing.T) {
 	files, err := filepath.Glob("testdata/*")
@@ -92,6 +93,16 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) string {
 		return w.plugin(arg)
 	case "writers":
 		return w.writers()
+	case "folders":
+		list, err := w.cfg.PluginFolders()
+		out := ""
+		for _, f := range list {
+			out += fmt.Sprintf("%s optional %v (%s)\n", f.Path, f.Optional, f.Origin)
+		}
+		if err != nil {
+			out += err.Error()
+		}
+		return out
 	case "agent":
 		if err := w.cfg.RequireAgent(); err != nil {
 			return err.Error()

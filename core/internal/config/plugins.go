@@ -285,3 +285,45 @@ func (c *Config) resolved(key string, s *manifest.Setting, m *manifest.Manifest)
 	}
 	return path, &File{Setting: key, Path: path, Origin: origin}, nil
 }
+
+// Folder is a folder searched for plugins.
+type Folder struct {
+	Path     string // absolute
+	Optional bool   // a default: no error when it isn't there
+	Origin   Origin
+}
+
+// PluginFolders returns plugin.folders. Relative folders of a configuration
+// file start at the file's folder, others at the working directory.
+func (c *Config) PluginFolders() ([]Folder, error) {
+	e := c.entry("plugin.folders")
+	list, _ := e.value.([]string)
+	var out []Folder
+	var ps hclconf.Problems
+	for i, name := range list {
+		path, err := e.path(name)
+		optional := e.origin.Layer == Default
+		if err == nil && !optional {
+			err = isFolder(path)
+		}
+		if err != nil {
+			ps = append(ps, e.element(i, "%v", err))
+			continue
+		}
+		out = append(out, Folder{Path: path, Optional: optional, Origin: e.origin})
+	}
+	return out, ps.Err()
+}
+
+func isFolder(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case os.IsNotExist(err):
+		return fmt.Errorf("there is no folder %s", path)
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("%s is no folder", path)
+	}
+	return nil
+}
