@@ -26,6 +26,7 @@ type Config struct {
 
 	LargestHost int      // most pages on one host; 0 means 5 % of Pages, or what is needed to place them all
 	PageSize    PageSize // "" means SizeRealistic
+	Links       int      // usual number of drawn links of a leaf page, at most 60; 0 means by its size: 16 for 6 KB, 55 for 50 KB
 	Shares      Shares   // how much of what; see Plain, Standard, Stable
 	Port        int      // port that links and the ground truth carry; 0 means none (80)
 
@@ -78,6 +79,10 @@ type Shares struct {
 	NoValidator   float64 // HTML pages with neither ETag nor Last-Modified
 	MessyLinks    float64 // links not in normal form
 	NoFollowLinks float64 // pages with one rel=nofollow link to a URL that nothing else links to
+
+	// UniformLinks is the share of drawn links that lead to any page of the web with equal chance
+	// instead of by power laws: with 1 a crawler discovers the most URLs with the fewest fetches.
+	UniformLinks float64
 
 	RobotsAllow    float64 // 200, nothing disallowed
 	RobotsSome     float64 // 200, some paths disallowed, with * and $ and an Allow inside
@@ -180,6 +185,9 @@ func (c *Config) validate() error {
 	case Size6KB, Size50KB, SizeRealistic:
 	default:
 		bad("unknown page size %q: use %s, %s or %s", c.PageSize, Size6KB, Size50KB, SizeRealistic)
+	}
+	if c.Links < 0 || c.Links > maxLinks {
+		bad("links is %d, must be from 0 to %d", c.Links, maxLinks)
 	}
 	if c.Port < 0 || c.Port > 65535 {
 		bad("port is %d, must be from 0 to 65535", c.Port)

@@ -12,6 +12,7 @@ func TestBadConfigsAreRefused(t *testing.T) {
 		"pages is 5":                 func(c *Config) { c.Pages = 5 },
 		"largest host is 10":         func(c *Config) { c.LargestHost = 10 },
 		`page size "7KB"`:            func(c *Config) { c.PageSize = "7KB" },
+		"links is 61":                func(c *Config) { c.Links = 61 },
 		"port is 70000":              func(c *Config) { c.Port = 70000 },
 		"must not be negative":       func(c *Config) { c.Delay = -1 },
 		"whole seconds":              func(c *Config) { c.RetryAfter = time.Millisecond },

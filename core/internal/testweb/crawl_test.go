@@ -308,6 +308,7 @@ func TestTruthEqualsCrawl(t *testing.T) {
 		{"plain", "", false, false, func(c *Config) { c.Shares, c.PageSize = Plain(), Size6KB }},
 		{"port", "", false, false, func(c *Config) { c.Port, c.Seed, c.Pages = 8080, 6, 1000 }},
 		{"one host", "", false, false, func(c *Config) { c.Hosts, c.Pages, c.LargestHost = 1, 500, 500 }},
+		{"many uniform links", "", false, false, func(c *Config) { c.Links, c.Shares.UniformLinks = 60, 0.9 }},
 		{"a page a host", "", false, false, func(c *Config) { c.Hosts, c.Pages = 500, 500 }},
 		{"much of everything odd", "", false, false, func(c *Config) {
 			c.Seed = 9

@@ -1,6 +1,9 @@
 package testweb
 
-import "slices"
+import (
+	"slices"
+	"sort"
+)
 
 // host is what is drawn once for a host and kept.
 type host struct {
@@ -169,12 +172,10 @@ func (w *Web) makeHostTree() {
 
 // PageURL returns the URL of page number n, 0 to Config.Pages-1. Numbers run
 // host by host.
-func (w *Web) PageURL(n int) string {
-	h, _ := slices.BinarySearchFunc(w.hosts, int32(n), func(h host, n int32) int {
-		if h.first+h.size <= n {
-			return -1
-		}
-		return 1 // the first host that ends after n
-	})
-	return w.url(ref{kind: kindPage, host: int32(h), a: int32(n) - w.hosts[h].first})
+func (w *Web) PageURL(n int) string { return w.url(w.pageRef(int32(n))) }
+
+// pageRef returns page number n.
+func (w *Web) pageRef(n int32) ref {
+	h := sort.Search(len(w.hosts), func(i int) bool { return w.hosts[i].first > n }) - 1
+	return ref{kind: kindPage, host: int32(h), a: n - w.hosts[h].first}
 }

@@ -8,6 +8,9 @@ type link struct {
 	nofollow bool // rel=nofollow
 }
 
+// maxLinks bounds Config.Links, so that no page gets near 100 links.
+const maxLinks = 60
+
 // linksOf appends the links of an HTML page in page order; at most 95, all told.
 // Which page's links they are is the caller's matter: a duplicate has its original's.
 func (w *Web) linksOf(dst []link, h, p int32, bait bool) []link {
@@ -40,7 +43,10 @@ func (w *Web) linksOf(dst []link, h, p int32, bait bool) []link {
 	}
 	n := 5 + r.below(15)
 	if p%section != 0 { // leaf pages have links by their size, from half to one and a half of the usual
-		usual := int32(min(10+w.size(h, p)/1000, 55))
+		usual := int32(w.cfg.Links)
+		if usual == 0 {
+			usual = int32(min(10+w.size(h, p)/1000, 55))
+		}
 		n = usual/2 + r.below(usual)
 	}
 	for range n {
@@ -53,6 +59,9 @@ func (w *Web) linksOf(dst []link, h, p int32, bait bool) []link {
 // target draws where a link of a page of host h leads: mostly within the host, low
 // page and host numbers being the popular ones.
 func (w *Web) target(r *rng, h int32) ref {
+	if s := w.cfg.Shares.UniformLinks; s > 0 && r.float() < s {
+		return w.pageRef(r.below(int32(w.cfg.Pages)))
+	}
 	if r.float() < 0.75 || len(w.hosts) == 1 {
 		return ref{kind: kindPage, host: h, a: r.skewed(w.hosts[h].size)}
 	}

@@ -115,7 +115,7 @@ func (s *Shares) robots() []share {
 // each returns every share there is.
 func (s *Shares) each() []float64 {
 	all := []float64{
-		s.Charset, s.Gzip, s.Changing, s.NoValidator, s.MessyLinks, s.NoFollowLinks,
+		s.Charset, s.Gzip, s.Changing, s.NoValidator, s.MessyLinks, s.NoFollowLinks, s.UniformLinks,
 		s.Slow, s.Dead, s.Abrupt, s.Dying, s.Sitemap, s.Trap,
 	}
 	for _, group := range [][]share{s.fates(), s.styles(), s.robots()} {

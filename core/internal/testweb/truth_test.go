@@ -230,3 +230,23 @@ func TestInDegreesFollowPowerLaw(t *testing.T) {
 		t.Errorf("%d links a page", mean)
 	}
 }
+
+// TestUniformLinksDiscoverFast: a few per cent of the pages must name most of the web.
+func TestUniformLinksDiscoverFast(t *testing.T) {
+	w := newWeb(t, func(c *Config) {
+		c.Hosts, c.Pages, c.Links, c.Shares = 2000, 200_000, 60, Shares{UniformLinks: 1}
+	})
+	queue := []ref{{kind: kindPage}}
+	known := map[ref]bool{queue[0]: true}
+	for i := 0; i < 8000; i++ { // in order of discovery
+		for _, to := range w.edges(nil, queue[i]) {
+			if !known[to] {
+				known[to] = true
+				queue = append(queue, to)
+			}
+		}
+	}
+	if len(known) < 120_000 {
+		t.Errorf("8,000 pages lead to %d of 200,000", len(known))
+	}
+}

@@ -46,7 +46,7 @@ func TestViolations(t *testing.T) {
 	const delay, ok, soon = 20 * time.Millisecond, 20 * time.Millisecond, 20*time.Millisecond - 1
 	odd := func(c *Config) {
 		c.Delay, c.CrawlDelay, c.RetryAfter = delay, 2*delay, 5*time.Second
-		c.Shares.RobotsSome, c.Shares.RobotsDelay, c.Shares.RobotsError, c.Shares.TooMany = 0.3, 0.2, 0.1, 0.05
+		c.Shares.RobotsSome, c.Shares.RobotsDelay, c.Shares.RobotsError, c.Shares.TooMany, c.Shares.Abrupt = 0.3, 0.2, 0.1, 0.05, 0.2
 	}
 	w0 := newWeb(t, odd)
 	find := func(match func(r ref, pg page) bool) string {
@@ -68,6 +68,12 @@ func TestViolations(t *testing.T) {
 	bait := w0.parse(baiting)
 	bait.kind = kindBait
 	held := find(func(r ref, _ page) bool { return w0.hosts[r.host].robots == robotsError })
+	broken := ""
+	for i := range w0.hosts {
+		if w0.hosts[i].death == abrupt {
+			broken = w0.url(ref{kind: kindRobots, host: int32(i)})
+		}
+	}
 	const root, page, r0 = "http://host0.test/", "http://host0.test/s0/p1.html", "http://host0.test/robots.txt"
 
 	tests := []struct {
@@ -77,6 +83,13 @@ func TestViolations(t *testing.T) {
 	}{
 		{"polite", func(s *script) { s.do(0, r0); s.do(ok, root); s.do(ok, page); s.do(ok, page) }, nil},
 		{"other hosts don't wait", func(s *script) { s.do(0, r0); s.do(0, robotsOf(slow)) }, nil},
+		{"repeat of what broke without a byte", func(s *script) {
+			s.do(0, broken)
+			s.do(0, broken)
+			if r := s.w.Report(); r.Repeats != 1 {
+				t.Errorf("%d repeats", r.Repeats)
+			}
+		}, nil},
 		{"gap", func(s *script) { s.do(0, r0); s.do(ok, root); s.do(soon, page) }, map[ViolationKind]uint64{ViolationGap: 1}},
 		{"gap after robots", func(s *script) { s.do(0, r0); s.do(soon, root) }, map[ViolationKind]uint64{ViolationGap: 1}},
 		{"gap is counted from the end", func(s *script) {

@@ -3,11 +3,14 @@ package testweb
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -75,6 +78,42 @@ func TestSameSeedSameWeb(t *testing.T) {
 	other := newWeb(t, func(c *Config) { small(c); c.Seed = 99 })
 	if dump(other, other.PageURL(0)) == dump(a, a.PageURL(0)) {
 		t.Error("another seed gives the same page")
+	}
+}
+
+// TestConcurrentAnswersAreTheSame guards what requests share: buffers and compressors.
+func TestConcurrentAnswersAreTheSame(t *testing.T) {
+	w := newWeb(t, func(c *Config) { c.Pages, c.Shares = 300, Stable(); c.Shares.Gzip, c.Shares.Charset = 0.5, 0.5 })
+	want := make([]string, w.cfg.Pages)
+	for n := range want {
+		want[n] = dump(w, w.PageURL(n), "Accept-Encoding", "gzip")
+	}
+	var all sync.WaitGroup
+	for g := range 4 {
+		all.Go(func() {
+			for i := range want {
+				n := (i*7 + g*50) % len(want)
+				if got := dump(w, w.PageURL(n), "Accept-Encoding", "gzip"); got != want[n] {
+					t.Errorf("%s differs", w.PageURL(n))
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// TestSeedOneStaysTheSame holds the web of one seed still, over versions, machines and
+// processes. If a change to it is meant, take the new sum: what was measured on the old web
+// can't be compared any more.
+func TestSeedOneStaysTheSame(t *testing.T) {
+	const want = "36fe6e1037730591001426c66542824a669e31ea838dc7a6086167e7c8991433"
+	w := newWeb(t, func(c *Config) { c.Shares.Gzip = 0 })
+	sum := sha256.New()
+	for _, r := range allRefs(w) {
+		io.WriteString(sum, dump(w, w.url(r)))
+	}
+	if got := hex.EncodeToString(sum.Sum(nil)); got != want {
+		t.Errorf("sum of all first answers is %s, was %s", got, want)
 	}
 }
 
