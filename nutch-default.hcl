@@ -137,7 +137,7 @@ plugin {
   cache_size = "64MiB"
 
   # Speak TLS with plugins, although they listen on a socket in a private folder.
-  mtls = false
+  auto_tls = false
 
   # Plugin id = address of a process that already runs, for debuggers.
   reattach = {}

@@ -166,6 +166,17 @@ func (c *Config) Get(key string) (Value, bool) {
 	return e.shown(), true
 }
 
+// String returns the effective value of a core setting of type string, or of
+// type duration or size as it is written; "" when there is none. Secrets are in
+// clear: it is for use, Get is for showing.
+func (c *Config) String(key string) string {
+	if e := c.entry(key); e != nil {
+		s, _ := e.value.(string)
+		return s
+	}
+	return ""
+}
+
 // All returns every effective value: the core's settings in the order of
 // nutch-default.hcl, then plugins and instances by key. Secrets, and settings
 // of plugins before ValidatePlugins has explained them, are hidden.

@@ -132,6 +132,12 @@ func TestGet(t *testing.T) {
 	if v, _ := c.Get("http.proxy_password"); v.Text != "(hidden)" || !v.Redacted {
 		t.Errorf("password shown: %+v", v)
 	}
+	if got := c.String("http.proxy_password"); got != "secret" {
+		t.Errorf("String = %q", got)
+	}
+	if got := c.String("http.proxy_port") + c.String("no.such"); got != "" {
+		t.Errorf("String = %q", got)
+	}
 	for _, key := range []string{"http.agent_nam", "http", "", "plugin"} {
 		if v, ok := c.Get(key); ok {
 			t.Errorf("Get(%q) = %+v", key, v)
