@@ -288,6 +288,19 @@ func TestNotAskedCostsNoDelay(t *testing.T) {
 	s.wait(time.Second)
 }
 
+// A host with many forbidden URLs takes turns with others although none of them costs it a delay.
+func TestNotAskedTakesTurns(t *testing.T) {
+	s := &script{t, build(nil), t0}
+	s.add(item("a", "1"), item("a", "2"), item("a", "3"), item("b", "1"), item("b", "2"))
+	s.done(s.next("http://a/1"), Answered)
+	b := s.next("http://b/1")
+	s.at(2).done(b, Answered)
+	s.at(10)
+	s.done(s.next("http://a/2"), NotAsked)
+	s.done(s.next("http://b/2"), Answered)
+	s.next("http://a/3")
+}
+
 func TestNotAskedKeepsBackoff(t *testing.T) {
 	s := &script{t, build(func(c *Config) { c.ThreadsPerQueue = 2; c.BackoffDelay = 8 * time.Second }), t0}
 	s.add(item("a", "1"), item("a", "2"), item("a", "3"))

@@ -46,6 +46,7 @@ func TestVerdicts(t *testing.T) {
 		{"anchored path", "User-agent: *\nDisallow: /$\n", "-/ +/a"},
 		{"dollar inside is a character", "User-agent: *\nDisallow: /a$b", "-/a$b -/a%24b +/a"},
 		{"star and anchor need the end twice", "User-agent: *\nDisallow: /*a*a$", "-/aa -/xaya +/a +/ab"},
+		{"the anchor counts", "User-agent: *\nAllow: /a\nDisallow: /a$", "-/a +/ab"},
 		{"specificity counts octets", "User-agent: *\nAllow: /p\nDisallow: /*.htm", "-/p.htm +/p"},
 		{"escaped unreserved", "User-agent: *\nDisallow: /%7Ejoe/a%2Db", "-/~joe/a-b -/%7ejoe/a-b"},
 		{"escaped reserved stays", "User-agent: *\nDisallow: /a%2fb", "-/a%2Fb +/a/b"},

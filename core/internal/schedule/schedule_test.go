@@ -93,6 +93,8 @@ func TestSetFetched(t *testing.T) {
 		{"adaptive, offset scaled", func(c *Config) { adaptive(c); c.AdaptiveMax = 20 * day }, 10 * day, false, t0.Add(-80 * day), NotModified, 20 * day, 14 * day, t0.Add(-80 * day), false},
 		// Nutch: offset 0.3 × 66 d = 19.8 d ≤ 20 d is not scaled and would make the page due 0.2 d later.
 		{"adaptive, offset just below max", func(c *Config) { adaptive(c); c.AdaptiveMax = 20 * day }, 10 * day, false, t0.Add(-66 * day), NotModified, 20 * day, 14 * day, t0.Add(-66 * day), false},
+		// 1.4 d pulled forward by 0.9 × 1.4 d would be above the rate of visits allowed.
+		{"adaptive, pull stops at the minimum", func(c *Config) { adaptive(c); c.AdaptiveMin, c.SyncDeltaRate = day, 0.9 }, day, false, t0.Add(-33 * time.Hour), NotModified, 33*time.Hour + 36*time.Minute, day, t0.Add(-33 * time.Hour), false},
 		{"adaptive, ten years old", adaptive, 10 * day, false, t0.AddDate(-10, 0, 0), NotModified, 81 * day, 81 * day, time.Time{}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
