@@ -29,6 +29,7 @@ type LocalPlugin struct {
 	Manifest *manifest.Manifest
 	Settings sdk.Settings
 	Plugin   sdk.Plugin
+	DataDir  string // where it may keep files; "" is nowhere
 }
 
 // Options are the limits and choices of the chains. Zero values mean the
@@ -139,7 +140,7 @@ func NewLocal(plugins []LocalPlugin, opts Options) (*Chains, error) {
 	opts = opts.withDefaults()
 	members := make(map[string]*member, len(plugins))
 	for _, p := range plugins {
-		ext, err := p.Plugin.New(sdk.Env{Settings: p.Settings, Logger: opts.Logger.Named(p.Manifest.ID)})
+		ext, err := p.Plugin.New(sdk.Env{Settings: p.Settings, Logger: opts.Logger.Named(p.Manifest.ID), DataDir: p.DataDir})
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("chain: build plugin %s: %w", p.Manifest.ID, err), closeLocal(members))
 		}
