@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"time"
@@ -42,18 +43,29 @@ func Load(folder string) (*manifest.Manifest, error) {
 	return m, nil
 }
 
-// Folder is the Target of a built plugin in a folder, started by its command.
-type Folder struct{ m *manifest.Manifest }
+// Program is the Target of a plugin that is a program of its own.
+type Program struct {
+	m       *manifest.Manifest
+	command func() (*exec.Cmd, error)
+}
 
 // NewFolder returns the Target of the plugin that m was loaded from.
-func NewFolder(m *manifest.Manifest) *Folder { return &Folder{m} }
+func NewFolder(m *manifest.Manifest) *Program {
+	return NewProgram(m, func() (*exec.Cmd, error) { return host.Command(m) })
+}
+
+// NewProgram returns the Target of the plugin with manifest m that command
+// starts.
+func NewProgram(m *manifest.Manifest, command func() (*exec.Cmd, error)) *Program {
+	return &Program{m, command}
+}
 
 // Manifest implements Target.
-func (f *Folder) Manifest() *manifest.Manifest { return f.m }
+func (f *Program) Manifest() *manifest.Manifest { return f.m }
 
 // Start implements Target.
-func (f *Folder) Start(ctx context.Context) (grpc.ClientConnInterface, func() error, error) {
-	cmd, err := host.Command(f.m)
+func (f *Program) Start(ctx context.Context) (grpc.ClientConnInterface, func() error, error) {
+	cmd, err := f.command()
 	if err != nil {
 		return nil, nil, err
 	}
