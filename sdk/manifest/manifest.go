@@ -46,7 +46,8 @@
 //	  min     = "1ms"                   # and max, one_of = [...], off = true (-1 is allowed),
 //	}                                   # secret = true (never shown)
 //
-//	parameter "url" { ... }             # indexwriter and exchange: as setting, for each instance
+//	parameter "url" { ... }             # indexwriter and exchange: as setting, for each instance;
+//	                                    # without one an instance may set what setting blocks name
 package manifest
 
 import "github.com/gonutch/crawler/sdk/model"
@@ -87,7 +88,8 @@ type Manifest struct {
 	Sections    []string // configuration sections of the core sent along, such as "http"
 	Settings    []Setting
 	// Parameters are those of each configured instance: index_writer "name" and
-	// exchange "name" blocks. Empty when the plugin takes none.
+	// exchange "name" blocks. When there are none, an instance may set what
+	// Settings lists, and the plugin block holds for what it leaves out.
 	Parameters []Setting
 	Source     []byte // the manifest's bytes, compared with what the running plugin returns
 	File       string // where it was read from, for messages

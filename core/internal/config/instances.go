@@ -27,7 +27,7 @@ type Instance struct {
 	Kind    string // "index_writer" or "exchange"
 	Name    string
 	Plugin  string
-	Params  map[string]string // manifest defaults filled in; durations and sizes with units
+	Params  map[string]string // defaults of the manifest's parameters filled in; durations and sizes with units
 	Files   []File            // files that parameters name
 	Rename  map[string]string // field → its new name
 	Copy    map[string][]string
@@ -123,6 +123,16 @@ func (c *Config) enabled(kind, name string) bool {
 	return e == nil || e.value != false
 }
 
+// parameters are what an instance of m may set. A plugin whose manifest has no
+// parameter blocks takes its settings, which hold for every instance that
+// doesn't set them; own is false then.
+func parameters(m *manifest.Manifest) (list []manifest.Setting, own bool) {
+	if len(m.Parameters) > 0 {
+		return m.Parameters, true
+	}
+	return m.Settings, false
+}
+
 func (c *Config) readInstance(kind, name string, plugin *entry, m *manifest.Manifest) (Instance, error) {
 	inst := Instance{Kind: kind, Name: name, Plugin: m.ID, Origin: plugin.origin, Params: map[string]string{}}
 	get := func(key string) any {
@@ -143,9 +153,14 @@ func (c *Config) readInstance(kind, name string, plugin *entry, m *manifest.Mani
 			}
 		}
 	}
-	for i := range m.Parameters {
-		s := &m.Parameters[i]
-		v, file, err := c.resolved(kind+delim+name+delim+s.Name, s, m)
+	params, own := parameters(m)
+	for i := range params {
+		s := &params[i]
+		key := kind + delim + name + delim + s.Name
+		if !own && c.entry(key) == nil {
+			continue
+		}
+		v, file, err := c.resolved(key, s, m)
 		if err != nil {
 			return inst, err
 		}

@@ -206,7 +206,8 @@ func (c *Config) validateInstance(kind, name string, manifests []*manifest.Manif
 		c.problems = append(c.problems, e.problem("plugin %q can't serve an %s: it provides no %s", m.ID, kind, point))
 		return
 	}
-	c.validateBlock(prefix, fmt.Sprintf("%s %q (plugin %s)", kind, name, m.ID), m.Parameters, own, m)
+	params, _ := parameters(m)
+	c.validateBlock(prefix, fmt.Sprintf("%s %q (plugin %s)", kind, name, m.ID), params, own, m)
 	c.checkWriters(kind, name)
 }
 
