@@ -166,7 +166,10 @@ func (g *Segments) EachFetch(ctx context.Context, seg string, f func(urlkey.Key,
 // EachWithout calls f with the keys that are in part have but not in part not,
 // in key order: fetched but not parsed, parsed but not applied.
 func (g *Segments) EachWithout(ctx context.Context, seg string, have, not byte, f func(urlkey.Key) error) (err error) {
-	snap := g.s.Snapshot()
+	snap, err := g.s.Snapshot()
+	if err != nil {
+		return err
+	}
 	defer func() { err = errors.Join(err, snap.Close()) }()
 	pn := PartPrefix(seg, not)
 	it, err := snap.Iter(pn, store.After(pn))

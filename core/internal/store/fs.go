@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"golang.org/x/sys/unix"
@@ -33,49 +34,73 @@ const category = vfs.WriteCategoryUnspecified
 // Create creates the named file for writing, replacing one that exists.
 func Create(fs FS, name string) (File, error) { return fs.Create(name, category) }
 
-// gate is the file system below everything: it passes calls on until a write
-// fails, and from then on refuses every change with that first error (S3). The
-// error names the file.
-type gate struct {
-	vfs.FS
+// failure is the first failed write of a store.
+type failure struct {
 	mu     sync.Mutex
 	err    error
 	failed chan struct{} // closed when err is set
 }
 
-func newGate(fs vfs.FS) *gate { return &gate{FS: fs, failed: make(chan struct{})} }
-
-func (g *gate) fail(err error) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.err == nil {
-		g.err = err
-		close(g.failed)
+func (f *failure) fail(err error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err == nil {
+		f.err = err
+		close(f.failed)
 	}
-	return g.err
+	return f.err
 }
 
-// Err returns the error that closed the gate.
-func (g *gate) Err() error {
+// Err returns the error that fail was first called with.
+func (f *failure) Err() error {
 	select {
-	case <-g.failed:
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		return g.err
+	case <-f.failed:
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return f.err
 	default:
 		return nil
 	}
 }
 
+// gate is the file system below everything: it passes calls on until a write
+// fails, and from then on lets no change through (S3). The WARC writers' gate
+// returns that first error. Pebble's does not return: parts of Pebble answer a failed
+// write by ending the process, by a panic that nobody can recover because a lock is
+// not held that will be unlocked, or by trying again without pause. So
+// the goroutine that wrote is parked for the rest of the process, and for
+// Pebble time stands still, as in a crash.
+type gate struct {
+	vfs.FS
+	*failure
+	park *atomic.Bool // park goroutines instead of returning errors
+	// locked says that the crawl directory's lock, held by the store, covers
+	// what would be locked, so that a failed store can be let go.
+	locked bool
+}
+
+// newGates returns Pebble's gate and that of the other files of one store.
+func newGates(fs vfs.FS) (pebbles, others *gate) {
+	f := &failure{failed: make(chan struct{})}
+	return &gate{fs, f, new(atomic.Bool), true}, &gate{fs, f, new(atomic.Bool), false}
+}
+
 // check runs op unless the gate is closed, and closes it when op fails.
 func (g *gate) check(op func() error) error {
 	if err := g.Err(); err != nil {
-		return err
+		return g.refuse(err)
 	}
 	if err := op(); err != nil {
-		return g.fail(err)
+		return g.refuse(g.fail(err))
 	}
 	return nil
+}
+
+func (g *gate) refuse(err error) error {
+	if g.park.Load() {
+		select {}
+	}
+	return err
 }
 
 func (g *gate) open(op func() (vfs.File, error)) (vfs.File, error) {
@@ -120,7 +145,7 @@ func (g *gate) MkdirAll(dir string, perm os.FileMode) error {
 // its errors don't close the gate.
 func (g *gate) Link(oldname, newname string) error {
 	if err := g.Err(); err != nil {
-		return err
+		return g.refuse(err)
 	}
 	return g.FS.Link(oldname, newname)
 }
@@ -135,13 +160,21 @@ func (g *gate) RemoveAll(name string) error {
 
 func (g *gate) remove(op func() error) error {
 	if err := g.Err(); err != nil {
-		return err
+		return g.refuse(err)
 	}
 	err := op()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return g.fail(err)
+		return g.refuse(g.fail(err))
 	}
 	return err
+}
+
+// Lock implements FS.
+func (g *gate) Lock(name string) (io.Closer, error) {
+	if g.locked {
+		return io.NopCloser(nil), nil
+	}
+	return g.FS.Lock(name)
 }
 
 func (g *gate) Unwrap() vfs.FS { return g.FS }

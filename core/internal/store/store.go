@@ -32,14 +32,15 @@ const formatMajorVersion = pebble.FormatTableFormatV6
 
 // Store is an open crawl directory. Its methods are safe for concurrent use.
 type Store struct {
-	dir    string
-	gate   *gate
-	db     *pebble.DB
-	lock   *pebble.Lock
-	log    hclog.Logger
-	low    int64
-	writer chan struct{} // holds one token: the writer lock, waited for with a context
-	tx     *Tx
+	dir     string
+	gate    *gate
+	pebbles *gate
+	db      *pebble.DB
+	lock    *pebble.Lock
+	log     hclog.Logger
+	low     int64
+	writer  chan struct{} // holds one token: the writer lock, waited for with a context
+	tx      *Tx
 
 	diskMu   sync.Mutex
 	diskAt   time.Time
@@ -66,7 +67,7 @@ func open(dir string, o Options) (_ *Store, err error) {
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
 	}
-	g := newGate(o.FS)
+	pg, g := newGates(o.FS)
 	fresh, err := layout(g, dir)
 	if err != nil {
 		return nil, err
@@ -102,7 +103,7 @@ func open(dir string, o Options) (_ *Store, err error) {
 			return nil, err
 		}
 	}
-	s := &Store{dir: dir, gate: g, lock: lock, log: o.Logger, low: o.LowWater, writer: make(chan struct{}, 1)}
+	s := &Store{dir: dir, gate: g, pebbles: pg, lock: lock, log: o.Logger, low: o.LowWater, writer: make(chan struct{}, 1)}
 	s.tx = newTx(s)
 	if err := s.openPebble(o, fresh); err != nil {
 		return nil, err
@@ -112,6 +113,7 @@ func open(dir string, o Options) (_ *Store, err error) {
 			return nil, errors.Join(err, s.db.Close())
 		}
 	}
+	s.pebbles.park.Store(true)
 	return s, nil
 }
 
@@ -156,7 +158,7 @@ func (s *Store) openPebble(o Options, fresh bool) error {
 	cache := pebble.NewCache(cacheSize)
 	defer cache.Unref()
 	po := &pebble.Options{
-		FS:                          s.gate,
+		FS:                          s.pebbles,
 		Cache:                       cache,
 		MemTableSize:                uint64(memTable), //nolint:gosec // positive
 		MemTableStopWritesThreshold: 4,
@@ -190,17 +192,14 @@ func (s *Store) openPebble(o Options, fresh bool) error {
 	return fmt.Errorf("%w: %w; copy it again, whole, or restore a backup", ErrIncomplete, err)
 }
 
-// events turns trouble in Pebble's background work into the store's failure.
-// The background goroutine ends there: what it would do next is repeat the
-// same failed work, without pause.
+// events turns trouble in Pebble's background work that is no failed write,
+// such as damaged tables, into the store's failure.
 func (s *Store) events() *pebble.EventListener {
 	return &pebble.EventListener{
 		BackgroundError: func(err error) {
-			if errors.Is(err, pebble.ErrCancelledCompaction) {
-				return
+			if !errors.Is(err, pebble.ErrCancelledCompaction) {
+				_ = s.pebbles.refuse(s.gate.fail(err)) // or it would be tried again, without pause
 			}
-			_ = s.gate.fail(err)
-			runtime.Goexit()
 		},
 		WriteStallBegin: func(i pebble.WriteStallBeginInfo) { s.log.Debug("store: writes wait", "reason", i.Reason) },
 		DataCorruption:  func(i pebble.DataCorruptionInfo) { _ = s.gate.fail(fmt.Errorf("%w: %s", ErrIncomplete, i)) },
@@ -220,17 +219,16 @@ func (l *pebbleLogger) Errorf(format string, args ...any) {
 	l.s.log.Warn("store: " + fmt.Sprintf(format, args...))
 }
 
-// Fatalf is called where Pebble can't go on: after a failed write, with the
-// database's memory ahead of its files. The goroutine ends; its deferred
-// unlocks run, and the closed gate makes sure that nothing reaches the disk any
-// more. Without a failed write it is a bug, and panics.
+// Fatalf is called where Pebble can't go on. What remains after a failed write
+// has been parked below (see gate) is damage or a bug; a broken iterator
+// is in the caller's goroutine, so it panics.
 func (l *pebbleLogger) Fatalf(format string, args ...any) {
 	msg := fmt.Sprintf(format, args...)
-	if l.s.gate.Err() == nil && strings.Contains(msg, "violation") {
+	if strings.Contains(msg, "violation") {
 		panic("store: " + msg)
 	}
 	_ = l.s.gate.fail(errors.New(msg))
-	runtime.Goexit()
+	select {}
 }
 
 // Dir returns the crawl directory.
@@ -265,7 +263,7 @@ func (s *Store) Close() error {
 		var err error
 		if s.gate.Err() == nil {
 			s.writer <- struct{}{}
-			err = s.db.Close()
+			err = s.guard(s.db.Close)
 		}
 		s.closeErr = errors.Join(err, s.lock.Close())
 	})
@@ -297,7 +295,7 @@ func (s *Store) update(ctx context.Context, sync bool, f func(*Tx) error) error 
 		return err
 	}
 	if sync {
-		err = s.guard(b.SyncWait)
+		err = s.write(b.SyncWait)
 	}
 	if err != nil {
 		return err // the batch may still be in use
@@ -328,7 +326,7 @@ func (s *Store) apply(sync bool, f func(*Tx) error) (*pebble.Batch, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build batch: %w", err)
 	}
-	err = s.guard(func() error {
+	err = s.write(func() error {
 		if sync {
 			return s.db.ApplyNoSyncWait(b, pebble.Sync)
 		}
@@ -347,19 +345,24 @@ func (s *Store) committed() {
 	}
 }
 
+// write is guard for what must not fail.
+func (s *Store) write(f func() error) error {
+	if err := s.guard(f); err != nil {
+		_ = s.gate.fail(err)
+		return s.Err()
+	}
+	return nil
+}
+
 // guard runs f in a goroutine of its own and returns its error, or the store's
-// as soon as the store fails: after a failed write Pebble may end f's goroutine
-// or leave it waiting for ever, and then it is abandoned.
+// as soon as the store fails: then f may wait for ever (see gate) and is
+// abandoned.
 func (s *Store) guard(f func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- f() }()
 	select {
 	case err := <-done:
-		if err != nil {
-			_ = s.gate.fail(err)
-			return s.Err()
-		}
-		return nil
+		return err
 	case <-s.gate.failed:
 		return s.Err()
 	}
@@ -373,7 +376,7 @@ func (s *Store) Sync(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return s.guard(func() error { return s.db.LogData(nil, pebble.Sync) })
+	return s.write(func() error { return s.db.LogData(nil, pebble.Sync) })
 }
 
 // ErrLowSpace is in the chain of the error of an Update refused because the
@@ -441,7 +444,14 @@ func (s *Store) Has(key []byte) (bool, error) {
 
 // Snapshot returns a view that later Updates don't change; close it soon, it
 // keeps deleted data on disk.
-func (s *Store) Snapshot() *Snapshot { return &Snapshot{s.db.NewSnapshot()} }
+func (s *Store) Snapshot() (*Snapshot, error) {
+	var snap *pebble.Snapshot
+	err := s.guard(func() error { snap = s.db.NewSnapshot(); return nil })
+	if err != nil {
+		return nil, err
+	}
+	return &Snapshot{snap}, nil
+}
 
 // Snapshot is a frozen view of the store, safe for concurrent use.
 type Snapshot struct{ snap *pebble.Snapshot }
@@ -589,16 +599,18 @@ type Metrics struct {
 	CacheHits       int64
 	CacheMisses     int64
 	MemTableBytes   uint64
-	WriteStalls     int64
 	L0Files         int64
 	CompactionDebt  uint64
 	ReadAmp         int
 	FreeBytesOnDisk uint64 // as of the last check; 0 when unknown
 }
 
-// Metrics returns the store's present figures.
+// Metrics returns the store's present figures; zeros when the store failed.
 func (s *Store) Metrics() Metrics {
-	m := s.db.Metrics()
+	var m *pebble.Metrics
+	if err := s.guard(func() error { m = s.db.Metrics(); return nil }); err != nil {
+		return Metrics{}
+	}
 	s.diskMu.Lock()
 	free := s.diskFree
 	s.diskMu.Unlock()

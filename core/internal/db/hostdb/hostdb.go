@@ -199,7 +199,10 @@ func decodeCounts(k, v []byte) (Counts, error) {
 // Each calls f for every host that has counts or a record, in the order of
 // reversed names, until f fails. rec is nil when the host has no record.
 func (db *DB) Each(ctx context.Context, f func(host string, c Counts, rec *Record) error) (err error) {
-	snap := db.s.Snapshot()
+	snap, err := db.s.Snapshot()
+	if err != nil {
+		return err
+	}
 	defer func() { err = errors.Join(err, snap.Close()) }()
 	recs, err := snap.Iter([]byte{store.PrefixHost}, []byte{store.PrefixHost + 1})
 	if err != nil {
