@@ -44,7 +44,7 @@ func Discover(builtins []Builtin, folders []string, optional func(folder string)
 		m, err := manifest.Read(b.ID+"/"+manifestName, b.Manifest)
 		switch {
 		case err != nil:
-			errs = append(errs, err)
+			errs = append(errs, fault.New(fault.Invalid, err))
 		case m.ID != b.ID:
 			errs = append(errs, fault.Errorf(fault.Invalid, "%s: id is %q, want %q", m.File, m.ID, b.ID))
 		case len(m.Command) > 0:
@@ -120,7 +120,7 @@ func readFolder(file string) (*manifest.Manifest, error) {
 	}
 	m, err := manifest.Read(abs, src)
 	if err != nil {
-		return nil, err
+		return nil, fault.New(fault.Invalid, err)
 	}
 	m.File = abs
 	if len(m.Command) == 0 {
