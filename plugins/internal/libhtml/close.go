@@ -178,18 +178,21 @@ func (s *stream) closeFormat(id elem) {
 	}
 }
 
-// checkWatched stops the stream when an end tag that matches index i of the
-// stack (-1: nothing) could, by copies of formatting elements that only the
-// tree has, end a watched element.
+// checkWatched looks at an end tag that matches index i of the stack (-1:
+// nothing) but in the tree may match a copy of a formatting element that only
+// the tree has, and then end elements above i. Watched ones stop the stream;
+// formatting elements there become uncertain in turn.
 func (s *stream) checkWatched(i int, uncertain bool) {
-	if !uncertain || s.watch == 0 {
+	if !uncertain {
 		return
 	}
 	for j := len(s.stack) - 1; j > i; j-- {
-		if s.stack[j].watch {
+		n := &s.stack[j]
+		if n.watch {
 			s.stop("misnested formatting around a link")
 			return
 		}
+		s.misnested |= formatBit(n.id)
 	}
 }
 
@@ -197,7 +200,7 @@ func (s *stream) checkWatched(i int, uncertain bool) {
 // formatting element at index i are still open: the element goes, and with it
 // everything above that is no block.
 func (s *stream) split(i int) {
-	w, blocks := i, 0
+	w, blocks, inner := i, 0, 0
 	for j := i; j < len(s.stack); j++ {
 		n := s.stack[j]
 		f := s.props.flags[n.id]
@@ -214,18 +217,21 @@ func (s *stream) split(i int) {
 			}
 			s.watch--
 		}
+		inner++
 		s.misnested |= formatBit(n.id)
 		s.count[n.id]--
 	}
 	s.stack = s.stack[:w]
-	if blocks > 7 {
+	// Eight blocks is where the algorithm gives up; more than three elements
+	// before a block is where x/net/html leaves some on its stack.
+	if blocks > 7 || inner > 4 {
 		s.stop("formatting around deep blocks")
 	}
 }
 
 // closeOther handles "any other end tag".
 func (s *stream) closeOther(id elem) {
-	if id != unknown && s.count[id] == 0 && (s.misnested == 0 || s.watch == 0) {
+	if id != unknown && s.count[id] == 0 && s.misnested == 0 {
 		return
 	}
 	i := len(s.stack) - 1

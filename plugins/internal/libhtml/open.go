@@ -251,8 +251,10 @@ func (s *stream) openRare(id elem) {
 
 func (s *stream) openHeading(id elem) {
 	s.closeP()
-	if s.props.flags[s.top()]&fHeading != 0 {
+	if s.misnested != 0 && s.props.flags[s.block()]&fHeading != 0 {
 		s.surely("heading")
+	}
+	if s.props.flags[s.top()]&fHeading != 0 {
 		s.cut(len(s.stack) - 1)
 	}
 	s.push(id)

@@ -50,16 +50,26 @@ func (s *stream) closeP() {
 
 // implied generates implied end tags, except for except.
 func (s *stream) implied(except elem) {
+	if s.misnested != 0 && s.props.flags[s.block()]&(fImplied|fSpecial) == fImplied|fSpecial {
+		s.surely("implied end tags")
+	}
 	for n := len(s.stack); n > 0; n = len(s.stack) {
 		id := s.stack[n-1].id
 		if id == except || s.props.flags[id]&fImplied == 0 {
 			return
 		}
-		if id == eP || id == eLi || id == eDd || id == eDt {
-			s.surely("implied end tags")
-		}
 		s.pop()
 	}
+}
+
+// block returns the last special element on the stack, or unknown.
+func (s *stream) block() elem {
+	for i := len(s.stack) - 1; i >= 0; i-- {
+		if id := s.stack[i].id; s.props.flags[id]&fSpecial != 0 {
+			return id
+		}
+	}
+	return unknown
 }
 
 // top returns the current node's element, or unknown when it is none the stack

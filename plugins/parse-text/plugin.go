@@ -1,0 +1,148 @@
+// Package parsetext turns plain text documents into text, a title and the URLs
+// written in them. It owns how URLs are found in text.
+package parsetext
+
+import (
+	"context"
+	_ "embed"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gonutch/crawler/plugins/internal/libcharset"
+	"github.com/gonutch/crawler/sdk"
+	"github.com/gonutch/crawler/sdk/extension/parser"
+	"github.com/gonutch/crawler/sdk/fault"
+	"github.com/gonutch/crawler/sdk/model"
+)
+
+//go:embed plugin.hcl
+var manifest []byte
+
+// Plugin returns the plugin.
+func Plugin() sdk.Plugin { return sdk.Plugin{Manifest: manifest, New: build} }
+
+// config are the settings; see plugin.hcl.
+type config struct {
+	ExtractOutlinks bool `json:"extract_outlinks"`
+	OutlinksMax     int  `json:"outlinks_max"`
+	TitleLength     int  `json:"title_length"`
+}
+
+// parserSection are the keys of the core's section parser that count here.
+type parserSection struct {
+	DefaultCharset string `json:"character_encoding_default"`
+	MinConfidence  int    `json:"charset_min_confidence"`
+	MaxTextLength  int    `json:"max_text_length"`
+}
+
+// Keys of the parse metadata. Those with capital letters are Nutch's.
+const (
+	metaOriginalCharset = "OriginalCharEncoding"
+	metaUsedCharset     = "CharEncodingForConversion"
+	metaTextCut         = "text.cut"
+	metaOverLimit       = "outlinks.dropped.limit"
+)
+
+// Parser parses plain text. It is safe for concurrent use.
+type Parser struct {
+	config
+	parserSection
+}
+
+func build(env sdk.Env) (*sdk.Extensions, error) {
+	p := &Parser{parserSection: parserSection{DefaultCharset: "windows-1252", MinConfidence: 50, MaxTextLength: -1}}
+	if err := env.Settings.Decode(&p.config); err != nil {
+		return nil, err
+	}
+	if err := env.Settings.Section("parser", &p.parserSection); err != nil {
+		return nil, err
+	}
+	if !libcharset.Known(p.DefaultCharset) {
+		return nil, fault.Errorf(fault.Invalid, "parser.character_encoding_default %q: no such charset; use a name such as \"utf-8\" or \"windows-1252\"", p.DefaultCharset)
+	}
+	return &sdk.Extensions{Parser: p}, nil
+}
+
+// Parse implements parser.Parser.
+func (p *Parser) Parse(ctx context.Context, in *parser.Input) (*parser.Output, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	c := &in.Content
+	d := libcharset.Decode(c.Body, libcharset.Options{
+		ContentType: c.ContentType, MinConfidence: p.MinConfidence, Default: p.DefaultCharset,
+	})
+	text := tidy(string(d.Text))
+	out := model.Parse{
+		URL: c.URL, Status: model.ParseStatus{Major: model.ParseSuccess}, Title: title(text, p.TitleLength),
+		Charset: d.Charset, Language: c.Headers.First("Content-Language"),
+		ParseMeta: model.Metadata{metaUsedCharset: {d.Charset}, metaOriginalCharset: {d.Charset}},
+	}
+	if d.Declared != "" {
+		out.ParseMeta.Set(metaOriginalCharset, d.Declared)
+	}
+	if len(in.Facts) > 0 { // a text has none, but each wants its answer
+		out.Facts = make([]model.FactResult, len(in.Facts))
+	}
+	if p.ExtractOutlinks {
+		urls, over := findURLs(text, p.OutlinksMax, c.URL)
+		for _, u := range urls {
+			out.Outlinks = append(out.Outlinks, model.Outlink{URL: u})
+		}
+		if over > 0 {
+			out.ParseMeta.Set(metaOverLimit, strconv.Itoa(over))
+		}
+	}
+	out.Text = p.cut(text, out.ParseMeta)
+	return &parser.Output{Parses: []model.Parse{out}}, nil
+}
+
+// tidy writes line ends as LF and other controls as spaces, and drops white
+// space around the text.
+func tidy(s string) string {
+	if strings.Contains(s, "\r") {
+		s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
+	}
+	s = strings.Map(func(c rune) rune {
+		if c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
+			return ' '
+		}
+		return c
+	}, s)
+	return strings.TrimSpace(s)
+}
+
+// title returns the first line of text, at most n characters, white space
+// collapsed.
+func title(text string, n int) string {
+	line, _, _ := strings.Cut(text, "\n")
+	if len(line) > 16*n { // enough for n characters whatever there is of white space
+		line = line[:16*n]
+	}
+	line = strings.ToValidUTF8(strings.Join(strings.Fields(line), " "), "")
+	for i := range line {
+		if n == 0 {
+			return strings.TrimSpace(line[:i])
+		}
+		n--
+	}
+	return line
+}
+
+// cut shortens text to the configured length.
+func (p *Parser) cut(text string, meta model.Metadata) string {
+	if p.MaxTextLength < 0 || len(text) <= p.MaxTextLength {
+		return text
+	}
+	n := utf8.RuneCountInString(text)
+	count := 0
+	for i := range text {
+		if count == p.MaxTextLength {
+			meta.Set(metaTextCut, strconv.Itoa(n))
+			return text[:i]
+		}
+		count++
+	}
+	return text
+}
