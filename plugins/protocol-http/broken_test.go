@@ -103,7 +103,8 @@ func TestHeadInPieces(t *testing.T) {
 	for size := 1; size <= len(text); size++ {
 		local, remote := net.Pipe()
 		w := newWireConn(local, 1<<10)
-		w.begin()
+		kept := &heads{}
+		w.begin(kept)
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -117,7 +118,7 @@ func TestHeadInPieces(t *testing.T) {
 		if want := "HTTP/1.1 103 Early\r\n\r\nHTTP/1.1 200 OK\r\nX: y\r\nContent-Length: 2\r\n\r\nhi"; err != nil || string(got) != want {
 			t.Errorf("pieces of %d: %q, %v", size, got, err)
 		}
-		if _, head := w.heads(); string(head) != "HTTP/1.1 200: OK\r\nnonsense\r\nX: y\r\nContent-Length: 2\r\n\r\n" {
+		if _, head := w.take(kept); string(head) != "HTTP/1.1 200: OK\r\nnonsense\r\nX: y\r\nContent-Length: 2\r\n\r\n" {
 			t.Errorf("pieces of %d: head %q", size, head)
 		}
 	}
@@ -195,6 +196,22 @@ func TestCutRedirect(t *testing.T) {
 	s := answer(t, "HTTP/1.1 302 Found\r\nLocation: /there\r\nContent-Length: 100\r\n\r\npart")
 	if r := get(t, fetcher(t), s.URL("/")); r.Status.Code != model.ProtocolTempMoved || r.Location != s.URL("/there") || r.Truncated != "disconnect" {
 		t.Errorf("%v %q %q", r.Status, r.Location, r.Truncated)
+	}
+}
+
+// Servers that speak first, or never.
+func TestOtherProtocols(t *testing.T) {
+	f := fetcher(t, func(c *Config) { c.HTTP.ConnectTimeout = setting.Duration(50 * time.Millisecond) })
+	greeting := testsite.StartRaw(t, func(c net.Conn) {
+		_, _ = io.WriteString(c, "220 mail.example ESMTP\r\n")
+		readRequest(bufio.NewReader(c))
+	})
+	if r := get(t, f, greeting.URL("/")); r.Status.Code != model.ProtocolException {
+		t.Errorf("greeting: %v", r.Status)
+	}
+	silent := testsite.StartRaw(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
+	if r := get(t, f, strings.Replace(silent.URL("/"), "http:", "https:", 1)); r.Status.Code != model.ProtocolException || !strings.Contains(r.Status.Message, "connect_timeout (50ms)") {
+		t.Errorf("no handshake: %v", r.Status)
 	}
 }
 

@@ -522,3 +522,41 @@ func TestNew(t *testing.T) {
 		t.Errorf("empty certificate file: %v", err)
 	}
 }
+
+// The heads kept are those of this exchange, though the connection may serve
+// the next one before Fetch has returned.
+func TestHeadsBelongToExchange(t *testing.T) {
+	s := testsite.Start(t, testsite.Options{})
+	s.Site().Handle("*", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Path", r.URL.Path)
+		if r.URL.Query().Has("empty") {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		_, _ = io.WriteString(w, r.URL.Path)
+	})
+	f := fetcher(t)
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			for j := range 50 {
+				path := fmt.Sprintf("/%d-%d", i, j)
+				url := s.Site().URL(path)
+				if j%2 == 0 {
+					url += "?empty"
+				}
+				r, err := f.Fetch(t.Context(), &protocol.Request{URL: url, ETag: `"x"`})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if !strings.HasPrefix(string(r.RawRequest), "GET "+path) || !strings.Contains(string(r.RawResponse), "X-Path: "+path+"\r\n") ||
+					!strings.HasSuffix(string(r.RawResponse), "\r\n\r\n") {
+					t.Errorf("%s: heads %q %q", url, r.RawRequest, r.RawResponse)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}

@@ -365,7 +365,7 @@ func (f *Fetcher) describe(hr *http.Request, u *url.URL, x *exchange, resp *http
 	switch {
 	case exact:
 		out.IP = w.peer
-		out.RawRequest, out.RawResponse = w.heads()
+		out.RawRequest, out.RawResponse = w.take(x.heads)
 	default:
 		if x.conn != nil && !x.proxied {
 			out.IP = peerOf(x.conn)

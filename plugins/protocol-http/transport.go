@@ -15,14 +15,16 @@ import (
 // dial functions.
 type exchangeKey struct{}
 
-// exchange is what one Fetch and the dial functions share. All but conn is
-// set before the exchange starts and never changed: a dial may outlive it.
+// exchange is what one Fetch and the dial functions share. All but conn and
+// heads is set before the exchange starts and never changed: a dial may
+// outlive it.
 type exchange struct {
 	host    string // canonical
 	port    uint16
 	allowed *libaddr.Policy // of the request
 	proxied bool
 	conn    net.Conn // that net/http chose; touched by Fetch's goroutine only
+	heads   *heads   // of this exchange on conn, when that is a wireConn; likewise
 }
 
 // gotConn is called by net/http in the goroutine of RoundTrip, before the
@@ -30,7 +32,8 @@ type exchange struct {
 func (x *exchange) gotConn(c net.Conn) {
 	x.conn = c
 	if w, ok := c.(*wireConn); ok {
-		w.begin()
+		x.heads = &heads{}
+		w.begin(x.heads)
 	}
 }
 

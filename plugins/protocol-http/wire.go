@@ -3,15 +3,15 @@ package protocolhttp
 import (
 	"bytes"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 )
 
 // wireConn is a connection that carries one HTTP/1 exchange after the other in
-// clear (under TLS, if any). It keeps the head of the current request and
-// response as they went over the wire, for WARC, and repairs response heads
-// that servers get wrong and browsers put up with (see repairHead), before
-// net/http reads them.
+// clear (under TLS, if any). It keeps the heads of request and response as they
+// went over the wire, for WARC, and repairs response heads that servers get
+// wrong and browsers put up with (see repairHead), before net/http reads them.
 type wireConn struct {
 	net.Conn
 	peer    string // address without the port
@@ -19,13 +19,21 @@ type wireConn struct {
 
 	mu     sync.Mutex
 	inHead bool
-	req    []byte
-	head   []byte // as received
+	now    *heads // of the exchange under way
 	out    []byte // repaired bytes that still have to be handed on
 }
 
+// heads are the heads of one exchange, each with its closing empty line; the
+// response's may be cut when it never ended. The next exchange on the
+// connection, which may begin before this one's caller is done, has heads of
+// its own. Guarded by the connection's mu.
+type heads struct {
+	request  []byte
+	response []byte // as received
+}
+
 func newWireConn(c net.Conn, maxHead int) *wireConn {
-	return &wireConn{Conn: c, peer: peerOf(c), maxHead: maxHead}
+	return &wireConn{Conn: c, peer: peerOf(c), maxHead: maxHead, now: &heads{}}
 }
 
 func peerOf(c net.Conn) string {
@@ -38,27 +46,23 @@ func peerOf(c net.Conn) string {
 // begin starts an exchange. It is called when net/http has chosen the
 // connection for a request, before anything of it is written; what was read
 // before that was not asked for and is net/http's to refuse.
-func (c *wireConn) begin() {
+func (c *wireConn) begin(h *heads) {
 	c.mu.Lock()
-	c.inHead = true
-	c.req, c.head = c.req[:0], c.head[:0]
+	c.inHead, c.now = true, h
 	c.mu.Unlock()
 }
 
-// heads returns copies of the request's and the response's head, each with its
-// closing empty line; the response's may be cut when it never ended.
-func (c *wireConn) heads() (req, resp []byte) {
+// take returns the heads kept in h, which the caller then owns.
+func (c *wireConn) take(h *heads) (request, response []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	both := make([]byte, 0, len(c.req)+len(c.head))
-	both = append(append(both, c.req...), c.head...)
-	return both[:len(c.req):len(c.req)], both[len(c.req):]
+	return slices.Clip(h.request), slices.Clip(h.response)
 }
 
 func (c *wireConn) Write(p []byte) (int, error) {
 	c.mu.Lock()
-	if c.inHead && len(c.req)+len(p) <= maxRequestHead {
-		c.req = append(c.req, p...)
+	if c.inHead && len(c.now.request)+len(p) <= maxRequestHead {
+		c.now.request = append(c.now.request, p...)
 	}
 	c.mu.Unlock()
 	return c.Conn.Write(p)
@@ -89,9 +93,9 @@ func (c *wireConn) Read(p []byte) (int, error) {
 			if asIs {
 				return n, err
 			}
-		case err != nil && len(c.head) > 0: // ended within the head; the next read has the error again
+		case err != nil && len(c.now.response) > 0: // ended within the head; the next read has the error again
 			c.inHead = false
-			c.out = append(c.out, c.head...)
+			c.out = append(c.out, c.now.response...)
 			c.mu.Unlock()
 		default:
 			c.mu.Unlock()
@@ -112,65 +116,66 @@ func (c *wireConn) handOn(p []byte) int {
 // c.out, which stays empty while the head is incomplete. It also reports
 // whether the head goes on.
 func (c *wireConn) absorb(p []byte) (asIs, inHead bool) {
-	from := max(0, len(c.head)-3)
-	whole := len(c.head) == 0
+	h := c.now.response
+	if len(h) == 0 && p[0] != '\r' && p[0] != '\n' {
+		// The common case: a whole head that needs no repair.
+		if end := headEnd(p, 0); end > 0 && !isInterim(p) && isClean(p[:end]) {
+			c.now.response = bytes.Clone(p[:end])
+			return true, false
+		}
+	}
+	from := max(0, len(h)-3)
+	h = append(h, p...)
 	c.out = c.out[:0]
-	c.head = append(c.head, p...)
+	defer func() { c.now.response = h }()
 	for {
-		if c.head[0] == '\r' || c.head[0] == '\n' { // blank lines before the status line
-			c.head = append(c.head[:0], bytes.TrimLeft(c.head, "\r\n")...)
-			whole, from = false, 0
-			if len(c.head) == 0 {
+		if h[0] == '\r' || h[0] == '\n' { // blank lines before the status line
+			h, from = append(h[:0], bytes.TrimLeft(h, "\r\n")...), 0
+			if len(h) == 0 {
 				return false, true
 			}
 		}
-		if !startsLikeHTTP(c.head) {
-			c.absorbBare()
+		if !startsLikeHTTP(h) {
+			h = c.absorbBare(h)
 			return false, false
 		}
-		end := headEnd(c.head, from)
+		end := headEnd(h, from)
 		switch {
-		case end < 0 && len(c.head) <= c.maxHead:
+		case end < 0 && len(h) <= c.maxHead:
 			return false, true
 		case end < 0: // too long: net/http refuses it with a message of its own
-			c.out = append(c.out, c.head...)
+			c.out = append(c.out, h...)
 			return false, false
-		case isInterim(c.head): // the real head is still to come
-			c.out = append(c.out, c.head[:end]...)
-			c.head = append(c.head[:0], c.head[end:]...)
-			whole, from = false, 0
-			if len(c.head) == 0 {
+		case isInterim(h): // the real head is still to come
+			c.out = append(c.out, h[:end]...)
+			h, from = append(h[:0], h[end:]...), 0
+			if len(h) == 0 {
 				return false, true
 			}
 			continue
 		}
-		clean := isClean(c.head[:end])
-		if clean && whole { // the common case
-			c.head = c.head[:end]
-			return true, false
-		}
-		if clean {
-			c.out = append(c.out, c.head[:end]...)
+		if isClean(h[:end]) {
+			c.out = append(c.out, h[:end]...)
 		} else {
-			c.out = repairHead(c.out, c.head[:end])
+			c.out = repairHead(c.out, h[:end])
 		}
-		c.out = append(c.out, c.head[end:]...)
-		c.head = c.head[:end]
+		c.out = append(c.out, h[end:]...)
+		h = h[:end]
 		return false, false
 	}
 }
 
-// absorbBare handles an answer without a status line. Markup is taken for the
-// body of an HTTP/0.9 answer; anything else (another protocol's greeting) goes
-// on to net/http, which refuses it.
-func (c *wireConn) absorbBare() {
+// absorbBare handles an answer without a status line and returns the head to
+// keep. Markup is taken for the body of an HTTP/0.9 answer; anything else
+// (another protocol's greeting) goes on to net/http, which refuses it.
+func (c *wireConn) absorbBare(h []byte) []byte {
 	const statusLine = "HTTP/1.0 200 OK\r\n\r\n"
 	made := ""
-	if bytes.HasPrefix(bytes.TrimLeft(c.head, " \t"), []byte{'<'}) {
+	if bytes.HasPrefix(bytes.TrimLeft(h, " \t"), []byte{'<'}) {
 		made = statusLine
 	}
-	c.out = append(append(c.out, made...), c.head...)
-	c.head = append(c.head[:0], made...)
+	c.out = append(append(c.out, made...), h...)
+	return []byte(made)
 }
 
 // startsLikeHTTP reports whether b begins, or may still begin, with "HTTP/".
