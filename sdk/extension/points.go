@@ -32,8 +32,8 @@ type Point struct {
 // Points returns the extension points in the order in which a page meets them.
 func Points() []Point {
 	return []Point{
-		{Name: "protocol", Nutch: "Protocol", Prefix: "protocol-", Cardinality: Pick},
-		{Name: "parser", Nutch: "Parser", Prefix: "parse-", Cardinality: Pick},
+		{Name: "protocol", Nutch: "Protocol", Prefix: "protocol-", Cardinality: Pick, Ordered: true},
+		{Name: "parser", Nutch: "Parser", Prefix: "parse-", Cardinality: Pick, Ordered: true},
 		{Name: "parsefilter", Nutch: "HtmlParseFilter", Prefix: "parsefilter-", Cardinality: Chain, Ordered: true},
 		{Name: "urlnormalizer", Nutch: "URLNormalizer", Prefix: "urlnormalizer-", Cardinality: Chain, Ordered: true},
 		{Name: "urlfilter", Nutch: "URLFilter", Prefix: "urlfilter-", Cardinality: Chain, Ordered: true},
@@ -42,7 +42,7 @@ func Points() []Point {
 		{Name: "indexingfilter", Nutch: "IndexingFilter", Prefix: "index-", Cardinality: Chain, Ordered: true},
 		{Name: "exchange", Nutch: "Exchange", Prefix: "exchange-", Cardinality: Pick},
 		{Name: "indexwriter", Nutch: "IndexWriter", Prefix: "indexer-", Cardinality: Fan},
-		{Name: "publisher", Nutch: "NutchPublisher", Prefix: "publish-", Cardinality: Fan},
+		{Name: "publisher", Nutch: "NutchPublisher", Prefix: "publish-", Cardinality: Fan, Ordered: true},
 		{Name: "segmentmerge", Nutch: "SegmentMergeFilter", Prefix: "segmentmerge-", Cardinality: Chain, Ordered: true},
 		{Name: "searcher", Prefix: "indexer-", Cardinality: Pick},
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gonutch/crawler/sdk/extension"
+	"github.com/gonutch/crawler/sdk/manifest"
 )
 
 // TestPoints compares the table with the packages beside it and the services in
@@ -22,6 +23,9 @@ func TestPoints(t *testing.T) {
 	}
 	if _, ok := extension.Lookup("urlfilters"); ok {
 		t.Error("found a point that is not there")
+	}
+	if d := cmp.Diff(want, manifest.Points()); d != "" {
+		t.Errorf("table and manifests differ (-table +manifest):\n%s", d)
 	}
 	sorted := cmpopts.SortSlices(func(a, b string) bool { return a < b })
 	if d := cmp.Diff(want, folders(t, "."), sorted); d != "" {
