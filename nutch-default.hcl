@@ -193,11 +193,6 @@ http {
   # Nutch: http.robots.503.defer.visits.delay (ms)
   robots_503_defer_visits_delay = "5m"
 
-  # How often it is tried again in one round before the host's URLs are released.
-  # Type: int, min 0
-  # Nutch: http.robots.503.defer.visits.retries
-  robots_503_defer_visits_retries = 3
-
   # Redirects followed for robots.txt.
   # Type: int, min 0, max 20
   # Nutch: http.robots.redirect.max
@@ -566,11 +561,6 @@ generate {
   # Only URLs of this status, such as "db_unfetched"; "" for all.
   # Nutch: generate.restrict.status
   restrict_status = ""
-
-  # How long a URL stays reserved for a segment that was never fetched.
-  # Type: duration, min 1m
-  # Nutch: crawl.gen.delay (ms)
-  lease = "7d"
 }
 
 fetcher {
@@ -653,10 +643,6 @@ fetcher {
   # Bytes of page bodies in memory at once; fetches wait for room.
   # Type: size, min 1MiB
   max_bytes_in_flight = "256MiB"
-
-  # URLs of one host held in memory; the rest waits in the store.
-  # Type: int, min 1, max 100000
-  queue_depth = 50
 
   # URLs held in memory in all.
   # Type: int, min 100
@@ -897,10 +883,6 @@ store {
   # Type: size, min 1MiB, max 1GiB
   memtable_size = "16MiB"
 
-  # Known URLs remembered in memory, so that the store isn't asked (16 bytes each).
-  # Type: int, min 0
-  known_urls = 1000000
-
   # Bytes of changes committed at once at most.
   # Type: size, min 64KiB, max 256MiB
   commit_bytes = "4MiB"
@@ -921,6 +903,11 @@ cycle {
 
   # Start the next round while slow hosts of this one are still being fetched.
   overlap = true
+
+  # With overlap: how long a round waits for its slow hosts after the next one
+  # has begun; what is left then is released unchanged. -1 waits for ever.
+  # Type: duration, min 0s, or -1
+  tail = "5m"
 
   # How long "crawler run" waits for a URL that becomes due before it ends.
   # Type: duration, min 0s, or -1

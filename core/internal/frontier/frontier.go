@@ -346,6 +346,30 @@ func (f *Frontier[P]) ReleaseAll(before, now time.Time) []Released[P] {
 	return back
 }
 
+// ReleaseIf takes out the items whose payload the caller wants back.
+func (f *Frontier[P]) ReleaseIf(now time.Time, want func(P) bool) []Released[P] {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var back []Released[P]
+	for _, q := range f.queues {
+		if q.len() == 0 {
+			continue
+		}
+		all := f.drain(q, ReasonReleased)
+		for _, r := range all {
+			if want(r.Item.Payload) {
+				back = append(back, r)
+				continue
+			}
+			q.put(r.Item, false)
+			f.queued++
+			f.bytes += r.Item.Bytes
+		}
+		f.place(q, now)
+	}
+	return back
+}
+
 // signal tells the waiter, if it is not told yet.
 func (f *Frontier[P]) signal() {
 	select {

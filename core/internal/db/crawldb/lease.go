@@ -54,6 +54,13 @@ func (db *DB) leasedIn(key urlkey.Key) string {
 	return db.segs[n]
 }
 
+// IsLeased reports whether key is leased in seg.
+func (db *DB) IsLeased(seg string, key urlkey.Key) bool {
+	db.mu.RLock()
+	defer db.mu.RUnlock()
+	return seg != "" && db.leasedIn(key) == seg
+}
+
 // LeasedCount returns how many URLs are leased in seg.
 func (db *DB) LeasedCount(seg string) int {
 	db.mu.RLock()

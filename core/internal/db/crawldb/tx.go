@@ -37,7 +37,8 @@ type entry struct {
 	had      bool   // the record was stored before
 	old      Record // as stored before; shares maps with what Get returned
 	rec      *Record
-	changed  bool // rec is to be stored, or deleted when nil
+	changed  bool   // rec is to be stored, or deleted when nil
+	leased   string // segment it is leased to by this Tx
 	unleased string
 }
 
@@ -137,6 +138,31 @@ func (tx *Tx) Unlease(seg string, key urlkey.Key) {
 	}
 	tx.entry(key).unleased = seg
 	tx.Tx.Delete(leaseKey(seg, key))
+}
+
+// AddLease hands key out in seg beside the fetch list that Generate made: the
+// target of a redirect that is followed at once. Its record must be known,
+// stored or Put in this Tx, and not be leased; else nothing happens. It
+// reports whether the lease was given.
+func (tx *Tx) AddLease(seg string, key urlkey.Key) (bool, error) {
+	rec, err := tx.Get(key)
+	if err != nil || rec == nil {
+		return false, err
+	}
+	e := tx.entry(key)
+	if e.leased != "" || tx.db.leasedIn(key) != "" {
+		return false, nil
+	}
+	e.leased = seg
+	tx.Tx.Set(leaseKey(seg, key), nil)
+	tx.Tx.Set(segment.PartKey(seg, segment.PartGenerate, key), appendHint(nil, rec))
+	segment.AddCounts(tx.Tx, seg, segment.Counts{Generated: 1})
+	tx.OnCommit(func() {
+		tx.db.mu.Lock()
+		defer tx.db.mu.Unlock()
+		tx.db.addLease(seg, key)
+	})
+	return true, nil
 }
 
 // IndexDirty marks key for the next index step.
@@ -297,7 +323,7 @@ func (tx *Tx) flush() error {
 	slices.SortFunc(tx.order, func(a, b *entry) int { return strings.Compare(string(a.key), string(b.key)) })
 	t := tally{retry: make(map[int]int64)}
 	for _, e := range tx.order {
-		if !e.changed && e.unleased == "" {
+		if !e.changed && e.unleased == "" && e.leased == "" {
 			continue
 		}
 		if err := tx.load(e); err != nil {
@@ -327,7 +353,7 @@ func (tx *Tx) flushEntry(e *entry, t *tally) error {
 		return nil
 	}
 	seg := db.leasedIn(e.key)
-	wasLeased, isLeased := seg != "", seg != "" && e.unleased == ""
+	wasLeased, isLeased := seg != "", seg != "" && e.unleased == "" || e.leased != ""
 	if rec == nil && isLeased {
 		return errors.New("a deleted record is still leased")
 	}

@@ -1,0 +1,396 @@
+// Package crawl opens a crawl directory with everything a command needs: store,
+// databases, segments, and the chains over the chosen plugins. It owns the order of opening
+// and closing, and how settings become options; it must not know what commands
+// do.
+package crawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/gonutch/crawler/core/internal/chain"
+	"github.com/gonutch/crawler/core/internal/config"
+	"github.com/gonutch/crawler/core/internal/db/crawldb"
+	"github.com/gonutch/crawler/core/internal/db/hostdb"
+	"github.com/gonutch/crawler/core/internal/db/linkdb"
+	"github.com/gonutch/crawler/core/internal/pluginhost"
+	"github.com/gonutch/crawler/core/internal/segment"
+	"github.com/gonutch/crawler/core/internal/step/invert"
+	"github.com/gonutch/crawler/core/internal/store"
+	"github.com/gonutch/crawler/core/internal/urlkey"
+	"github.com/gonutch/crawler/sdk"
+	"github.com/gonutch/crawler/sdk/extension"
+	"github.com/gonutch/crawler/sdk/extension/exchange"
+	"github.com/gonutch/crawler/sdk/extension/indexwriter"
+	"github.com/gonutch/crawler/sdk/extension/urlnormalizer"
+	"github.com/gonutch/crawler/sdk/fault"
+	"github.com/gonutch/crawler/sdk/manifest"
+	"github.com/gonutch/crawler/sdk/setting"
+)
+
+// Options say what to open.
+type Options struct {
+	Config    *config.Config
+	Builtins  []sdk.Plugin
+	Log       hclog.Logger
+	Command   string // shown to others while the directory is locked
+	MustExist bool   // don't make a new crawl directory
+	// NoStore leaves the crawl directory alone: only plugins are opened.
+	NoStore bool
+	// Local runs the built-in plugins inside this process, for tests and
+	// comparisons.
+	Local   bool
+	Version string
+	FS      store.FS // nil is the operating system's
+}
+
+// Crawl is an open crawl directory. Fields of the store are nil with NoStore.
+type Crawl struct {
+	Dir       string
+	Config    *config.Config
+	Log       hclog.Logger
+	Manifests []*manifest.Manifest
+	Choice    *config.Choice
+	Instances []config.Instance // index writers
+
+	Store  *store.Store
+	DB     *crawldb.DB
+	Links  *linkdb.DB
+	Hosts  *hostdb.DB
+	Segs   *segment.Segments
+	Host   *pluginhost.Host // nil with Local
+	Chains *chain.Chains
+}
+
+// Plugins reads the manifests, checks the configuration against them and chooses
+// those that take part.
+func Plugins(c *config.Config, builtins []sdk.Plugin, log hclog.Logger) ([]*manifest.Manifest, *config.Choice, error) {
+	var p struct {
+		Folders []string `hcl:"folders"`
+	}
+	if err := c.Decode("plugin", &p); err != nil {
+		return nil, nil, err
+	}
+	v, _ := c.Get("plugin.folders")
+	builtin, err := hosted(builtins)
+	if err != nil {
+		return nil, nil, err
+	}
+	found, errs := pluginhost.Discover(builtin, p.Folders, func(string) bool { return v.Origin.Layer == config.Default })
+	if err := errors.Join(errs...); err != nil {
+		return nil, nil, fault.New(fault.Invalid, err)
+	}
+	manifests := make([]*manifest.Manifest, len(found))
+	for i, f := range found {
+		manifests[i] = f.Manifest
+		if f.Replaces {
+			log.Info("a plugin in a folder takes the place of the built-in one", "plugin", f.ID, "folder", filepath.Dir(f.File))
+		}
+	}
+	if err := c.ValidatePlugins(manifests); err != nil {
+		return nil, nil, err
+	}
+	choice, err := c.Choose(manifests)
+	return manifests, choice, err
+}
+
+func hosted(builtins []sdk.Plugin) ([]pluginhost.Builtin, error) {
+	out := make([]pluginhost.Builtin, len(builtins))
+	for i, b := range builtins {
+		m, err := manifest.Read("plugin.hcl", b.Manifest)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = pluginhost.Builtin{ID: m.ID, Manifest: b.Manifest}
+	}
+	return out, nil
+}
+
+// Open opens the crawl directory. On an error nothing stays open.
+func Open(ctx context.Context, o Options) (_ *Crawl, err error) {
+	c := &Crawl{Dir: o.Config.String("crawl.dir"), Config: o.Config, Log: o.Log}
+	if c.Manifests, c.Choice, err = Plugins(o.Config, o.Builtins, o.Log); err != nil {
+		return nil, err
+	}
+	if c.Instances, err = o.Config.Instances("index_writer", c.Choice.Plugins); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.Close(context.WithoutCancel(ctx)))
+		}
+	}()
+	if !o.NoStore {
+		if err := c.openStore(ctx, o); err != nil {
+			return nil, err
+		}
+	}
+	return c, c.openPlugins(o)
+}
+
+func (c *Crawl) openStore(ctx context.Context, o Options) error {
+	var st struct {
+		CacheSize    setting.Size `hcl:"cache_size"`
+		MemtableSize setting.Size `hcl:"memtable_size"`
+		LowWater     setting.Size `hcl:"low_water"`
+	}
+	var gen struct {
+		CountMode string `hcl:"count_mode"`
+	}
+	var db struct {
+		Interval  setting.Duration `hcl:"fetch_interval_default"`
+		Additions bool             `hcl:"update_additions_allowed"`
+	}
+	var seg struct {
+		MaxSize setting.Size `hcl:"warc_file_size_max"`
+		Level   int          `hcl:"gzip_level"`
+	}
+	var dd struct {
+		Order []string `hcl:"compare_order"`
+	}
+	cfg := c.Config
+	if err := errors.Join(cfg.Decode("store", &st), cfg.Decode("generate", &gen), cfg.Decode("db", &db), cfg.Decode("segment", &seg), cfg.Decode("dedup", &dd)); err != nil {
+		return err
+	}
+	linkOptions, err := invert.LoadConfig(cfg)
+	if err != nil {
+		return err
+	}
+	c.Store, err = store.Open(c.Dir, store.Options{
+		FS: o.FS, CacheSize: int64(st.CacheSize), MemTableSize: int64(st.MemtableSize), LowWater: int64(st.LowWater),
+		Logger: c.Log.Named("store"), Command: o.Command, MustExist: o.MustExist,
+	})
+	if err != nil {
+		return err
+	}
+	mode := urlkey.ByHost
+	if gen.CountMode == "domain" {
+		mode = urlkey.ByDomain
+	}
+	c.DB, err = crawldb.Open(ctx, c.Store, crawldb.Options{
+		CountMode: mode, Reducers: reducers(c.Choice), NoAdditions: !db.Additions, DefaultInterval: db.Interval.D(),
+		DedupFetchTime: slices.Contains(dd.Order, "fetchTime"),
+	})
+	if err != nil {
+		return err
+	}
+	if c.DB.Rebuilt() {
+		c.Log.Info("generate.count_mode changed since the last run; the fetch indexes were rebuilt", "mode", gen.CountMode)
+	}
+	c.Links = linkdb.Open(c.Store, linkOptions)
+	c.Hosts = hostdb.Open(c.Store)
+	c.Segs, err = segment.Open(ctx, c.Store, segment.Options{
+		MaxFileSize: int64(seg.MaxSize), Level: seg.Level, Software: "crawler/" + o.Version, UserAgent: c.text("http.agent_name"),
+		Operator: c.text("http.agent_email"),
+	})
+	return err
+}
+
+func (c *Crawl) text(key string) string { return c.Config.String(key) }
+
+// reducers of the score fields that the chosen scoring plugins declare.
+func reducers(choice *config.Choice) map[string]manifest.Reducer {
+	out := map[string]manifest.Reducer{}
+	for _, m := range choice.Chain("scoring") {
+		for _, f := range m.Fields {
+			out[f.Name] = f.Reducer
+		}
+	}
+	return out
+}
+
+func (c *Crawl) openPlugins(o Options) error {
+	opts, err := chainOptions(c.Config, c.Choice)
+	if err != nil {
+		return err
+	}
+	opts.Logger = c.Log.Named("chain")
+	dataDir := ""
+	if c.Store != nil {
+		if dataDir, err = filepath.Abs(filepath.Join(c.Dir, "plugins")); err != nil {
+			return err
+		}
+	}
+	if o.Local {
+		return c.openLocal(o, opts, dataDir)
+	}
+	hostOpts, err := hostOptions(c.Config)
+	if err != nil {
+		return err
+	}
+	hostOpts.Logger = c.Log.Named("plugin")
+	hostOpts.DataDir = dataDir
+	settings := func(m *manifest.Manifest) (sdk.Settings, error) {
+		s, _, err := c.Config.PluginSettings(m)
+		return s, err
+	}
+	var chosen []chain.Plugin
+	for _, m := range c.Choice.Plugins {
+		s, err := settings(m)
+		if err != nil {
+			return err
+		}
+		chosen = append(chosen, chain.Plugin{Manifest: m, Settings: s})
+	}
+	if c.Host, err = pluginhost.New(hostOpts, c.Choice.Plugins, settings); err != nil {
+		return err
+	}
+	c.Chains, err = chain.New(c.Host, chosen, opts)
+	return err
+}
+
+func (c *Crawl) openLocal(o Options, opts chain.Options, dataDir string) error {
+	byID := map[string]sdk.Plugin{}
+	for _, b := range o.Builtins {
+		m, err := manifest.Read("plugin.hcl", b.Manifest)
+		if err != nil {
+			return err
+		}
+		byID[m.ID] = b
+	}
+	var local []chain.LocalPlugin
+	for _, m := range c.Choice.Plugins {
+		b, ok := byID[m.ID]
+		if !ok {
+			return fmt.Errorf("plugin %s is not built in and can't run inside this process", m.ID)
+		}
+		s, _, err := c.Config.PluginSettings(m)
+		if err != nil {
+			return err
+		}
+		dir := ""
+		if dataDir != "" {
+			dir = filepath.Join(dataDir, m.ID)
+		}
+		local = append(local, chain.LocalPlugin{Manifest: m, Settings: s, Plugin: b, DataDir: dir})
+	}
+	var err error
+	c.Chains, err = chain.NewLocal(local, opts)
+	return err
+}
+
+// Close closes everything. It is safe to call twice.
+func (c *Crawl) Close(ctx context.Context) error {
+	var errs []error
+	if c.Chains != nil {
+		errs = append(errs, c.Chains.Close(ctx))
+		c.Chains = nil
+	}
+	if c.Host != nil {
+		errs = append(errs, c.Host.Close(ctx))
+		c.Host = nil
+	}
+	if c.Segs != nil {
+		errs = append(errs, c.Segs.Close())
+		c.Segs = nil
+	}
+	if c.Store != nil {
+		errs = append(errs, c.Store.Close())
+		c.Store = nil
+	}
+	return errors.Join(errs...)
+}
+
+// WriterConfigs returns the configured index writers for chain.OpenWriters.
+func (c *Crawl) WriterConfigs() []chain.WriterConfig {
+	out := make([]chain.WriterConfig, len(c.Instances))
+	for i, in := range c.Instances {
+		out[i] = chain.WriterConfig{Name: in.Name, Plugin: in.Plugin, Params: indexwriter.Params(in.Params)}
+	}
+	return out
+}
+
+type pluginSection struct {
+	StartTimeout   setting.Duration  `hcl:"start_timeout"`
+	CallTimeout    setting.Duration  `hcl:"call_timeout"`
+	StopTimeout    setting.Duration  `hcl:"stop_timeout"`
+	HealthInterval setting.Duration  `hcl:"health_interval"`
+	HealthTimeout  setting.Duration  `hcl:"health_timeout"`
+	MemoryLimit    setting.Size      `hcl:"memory_limit"`
+	MaxProcs       int               `hcl:"gomaxprocs"`
+	Concurrency    int               `hcl:"concurrency"`
+	BatchURLs      int               `hcl:"batch_urls"`
+	BatchPages     int               `hcl:"batch_pages"`
+	BatchBytes     setting.Size      `hcl:"batch_bytes"`
+	BatchWait      setting.Duration  `hcl:"batch_wait"`
+	MaxMessage     setting.Size      `hcl:"max_message"`
+	RestartDelay   setting.Duration  `hcl:"restart_delay"`
+	RestartMaxWait setting.Duration  `hcl:"restart_delay_max"`
+	RestartMax     int               `hcl:"restart_max"`
+	Quarantine     int               `hcl:"quarantine_attempts"`
+	CacheSize      setting.Size      `hcl:"cache_size"`
+	AutoTLS        bool              `hcl:"auto_tls"`
+	Reattach       map[string]string `hcl:"reattach"`
+	Checksums      map[string]string `hcl:"checksums"`
+	Environment    []string          `hcl:"environment"`
+}
+
+func hostOptions(c *config.Config) (pluginhost.Options, error) {
+	var p pluginSection
+	if err := c.Decode("plugin", &p); err != nil {
+		return pluginhost.Options{}, err
+	}
+	procs := p.MaxProcs
+	if procs == 0 {
+		procs = runtime.NumCPU()
+	}
+	return pluginhost.Options{
+		StartTimeout: p.StartTimeout.D(), CallTimeout: p.CallTimeout.D(), StopTimeout: p.StopTimeout.D(),
+		HealthInterval: p.HealthInterval.D(), HealthTimeout: p.HealthTimeout.D(), MemoryLimit: int64(p.MemoryLimit), MaxProcs: procs,
+		Concurrency: p.Concurrency, MaxMessage: int(p.MaxMessage), BackoffMin: p.RestartDelay.D(), BackoffMax: p.RestartMaxWait.D(),
+		MaxCrashes: p.RestartMax, QuarantineAttempts: p.Quarantine, AutoMTLS: p.AutoTLS, Reattach: p.Reattach, Checksums: p.Checksums,
+		PassEnv: p.Environment,
+	}, nil
+}
+
+func chainOptions(c *config.Config, choice *config.Choice) (chain.Options, error) {
+	var p pluginSection
+	var n struct {
+		LoopCount int `hcl:"loop_count"`
+	}
+	var pr struct {
+		MIMETypes map[string]string `hcl:"mime_types"`
+	}
+	if err := errors.Join(c.Decode("plugin", &p), c.Decode("urlnormalizer", &n), c.Decode("parser", &pr)); err != nil {
+		return chain.Options{}, err
+	}
+	o := chain.Options{
+		Order: map[string][]string{}, NormalizerLoops: n.LoopCount, MaxBatchItems: p.BatchURLs, MaxBatchBytes: int(p.BatchBytes),
+		MaxBatchPages: p.BatchPages, Linger: p.BatchWait.D(), InFlight: p.Concurrency, NormalizerOrder: map[urlnormalizer.Scope][]string{},
+		ParserTypes: map[string][]string{},
+	}
+	if o.Linger == 0 {
+		o.Linger = -1
+	}
+	if o.CacheBytes = int64(p.CacheSize); o.CacheBytes == 0 {
+		o.CacheBytes = -1
+	}
+	for _, p := range extension.Points() {
+		point := p.Name
+		for _, m := range choice.Chain(point) {
+			o.Order[point] = append(o.Order[point], m.ID)
+		}
+	}
+	for mime, ids := range pr.MIMETypes {
+		for id := range strings.SplitSeq(ids, ",") {
+			o.ParserTypes[mime] = append(o.ParserTypes[mime], strings.TrimSpace(id))
+		}
+	}
+	instances, err := c.Instances("exchange", choice.Plugins)
+	if err != nil {
+		return o, err
+	}
+	for _, in := range instances {
+		o.Exchanges = append(o.Exchanges, chain.ExchangeConfig{
+			Name: in.Name, Plugin: in.Plugin, Writers: in.Writers, Params: exchange.Params(in.Params), Default: in.Default,
+		})
+	}
+	return o, nil
+}

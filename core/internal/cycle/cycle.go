@@ -1,0 +1,319 @@
+// Package cycle composes the steps into the crawl: "crawler run" as one pipeline
+// of fetch, parse and update with rounds of generate before and invert, dedup
+// and index after it, and the single commands over the same code. It owns when
+// which step runs, stopping and resuming, and the report. It must not know how
+// a step does its work.
+//
+// A round is a segment. Its updates are complete when every URL of its fetch list has been
+// applied or released; then its links are inverted, duplicates found and documents
+// indexed, over what changed. With cycle.overlap the next round's fetch goes on meanwhile.
+//
+// Everything resumes: what is leased but not fetched is fetched, what is fetched but
+// not parsed is parsed, what is parsed but not applied is applied.
+package cycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/gonutch/crawler/core/internal/config"
+	"github.com/gonutch/crawler/core/internal/crawl"
+	"github.com/gonutch/crawler/core/internal/db/crawldb"
+	"github.com/gonutch/crawler/core/internal/db/hostdb"
+	"github.com/gonutch/crawler/core/internal/step/fetch"
+	"github.com/gonutch/crawler/core/internal/step/index"
+	"github.com/gonutch/crawler/core/internal/step/inject"
+	"github.com/gonutch/crawler/core/internal/step/parse"
+	"github.com/gonutch/crawler/core/internal/step/update"
+	"github.com/gonutch/crawler/core/internal/store"
+	"github.com/gonutch/crawler/core/internal/urlkey"
+	"github.com/gonutch/crawler/sdk/extension/scoring"
+	"github.com/gonutch/crawler/sdk/model"
+	"github.com/gonutch/crawler/sdk/setting"
+)
+
+// Config are the settings of the cycle and its steps.
+type Config struct {
+	Fetch        fetch.Config
+	Parse        parse.Config
+	Update       update.Config
+	Index        index.Config
+	Generate     GenerateConfig
+	Rounds       int // negative: until nothing is left to do
+	Overlap      bool
+	Wait         time.Duration // for a URL that becomes due; negative: for ever
+	Tail         time.Duration
+	IndexEnabled bool
+	DedupEnabled bool
+	DedupOrder   []string
+	DedupGroup   *urlkey.Mode
+	CommitWait   time.Duration
+	CommitBytes  int64
+	ParseWorkers int
+	CrawlLog     bool
+}
+
+// GenerateConfig are the settings of section generate.
+type GenerateConfig struct {
+	TopN, MaxCount int // 0 is no limit
+	MinScore       int64
+	HasMinScore    bool
+	MinInterval    time.Duration
+	Status         model.Status
+	AddDays        time.Duration
+}
+
+// LoadConfig reads the settings.
+func LoadConfig(c *config.Config) (Config, error) {
+	var cfg Config
+	var err error
+	var errs []error
+	note := func(e error) { errs = append(errs, e) }
+	cfg.Fetch, err = fetch.LoadConfig(c)
+	note(err)
+	cfg.Parse, err = parse.LoadConfig(c)
+	note(err)
+	cfg.Update, err = update.LoadConfig(c)
+	note(err)
+	cfg.Index, err = index.LoadConfig(c)
+	note(err)
+	var cy struct {
+		Rounds  int              `hcl:"rounds"`
+		Overlap bool             `hcl:"overlap"`
+		Wait    setting.Duration `hcl:"wait"`
+		Tail    setting.Duration `hcl:"tail"`
+	}
+	var g struct {
+		TopN     int              `hcl:"top_n"`
+		MaxCount int              `hcl:"max_count"`
+		MinScore float64          `hcl:"min_score"`
+		Interval setting.Duration `hcl:"min_interval"`
+		Status   string           `hcl:"restrict_status"`
+	}
+	var d struct {
+		Enabled bool     `hcl:"enabled"`
+		Group   string   `hcl:"group"`
+		Order   []string `hcl:"compare_order"`
+	}
+	var x struct {
+		Enabled bool `hcl:"enabled"`
+	}
+	var st struct {
+		Bytes setting.Size     `hcl:"commit_bytes"`
+		Wait  setting.Duration `hcl:"commit_wait"`
+	}
+	var l struct {
+		CrawlLog bool `hcl:"crawl_log"`
+	}
+	note(errors.Join(c.Decode("cycle", &cy), c.Decode("generate", &g), c.Decode("dedup", &d), c.Decode("indexer", &x), c.Decode("store", &st), c.Decode("log", &l)))
+	if err := errors.Join(errs...); err != nil {
+		return cfg, err
+	}
+	cfg.Rounds, cfg.Overlap, cfg.Wait, cfg.Tail = cy.Rounds, cy.Overlap, cy.Wait.D(), cy.Tail.D()
+	cfg.Generate = GenerateConfig{
+		TopN: max(g.TopN, 0), MaxCount: max(g.MaxCount, 0), MinScore: int64(g.MinScore * model.Micro), HasMinScore: g.MinScore > 0,
+		MinInterval: max(g.Interval.D(), 0),
+	}
+	if g.Status != "" {
+		s, ok := model.ParseDBStatus(g.Status)
+		if !ok {
+			return cfg, fmt.Errorf("generate.restrict_status: there is no status %q", g.Status)
+		}
+		cfg.Generate.Status = s
+	}
+	cfg.IndexEnabled, cfg.DedupEnabled, cfg.DedupOrder = x.Enabled, d.Enabled, d.Order
+	if d.Group != "none" {
+		mode := urlkey.ByHost
+		if d.Group == "domain" {
+			mode = urlkey.ByDomain
+		}
+		cfg.DedupGroup = &mode
+	}
+	cfg.CommitBytes, cfg.CommitWait, cfg.CrawlLog = int64(st.Bytes), st.Wait.D(), l.CrawlLog
+	cfg.ParseWorkers = 16 * runtime.NumCPU()
+	return cfg, nil
+}
+
+// deps are what the stages work with.
+type deps struct {
+	*crawl.Crawl
+	cfg     Config
+	Parser  *parse.Parser
+	Applier *update.Applier
+	targets []index.Target
+	now     func() time.Time
+	log     *crawlLog
+}
+
+// Cycle runs steps over an open crawl.
+type Cycle struct {
+	d *deps
+}
+
+// New returns a cycle. Close it before the crawl.
+func New(c *crawl.Crawl, cfg Config) (*Cycle, error) {
+	p, err := parse.New(cfg.Parse, c.Chains)
+	if err != nil {
+		return nil, err
+	}
+	d := &deps{
+		Crawl: c, cfg: cfg, Parser: p, now: time.Now,
+		Applier: update.New(cfg.Update, c.DB, c.Segs, c.Chains, c.Log.Named("update")),
+	}
+	if cfg.CrawlLog && c.Store != nil {
+		if d.log, err = openCrawlLog(filepath.Join(c.Dir, "crawl.log")); err != nil {
+			return nil, err
+		}
+	}
+	return &Cycle{d: d}, nil
+}
+
+// Close closes what New opened.
+func (c *Cycle) Close() error { return c.d.log.close() }
+
+func (d *deps) logFetch(o *fetch.Outcome) { d.log.fetch(o) }
+
+// openWriters opens the configured index writers, once.
+func (d *deps) openWriters(ctx context.Context) error {
+	if d.targets != nil || len(d.Instances) == 0 {
+		return nil
+	}
+	writers, err := d.Chains.OpenWriters(ctx, d.WriterConfigs())
+	if err != nil {
+		return err
+	}
+	for i, w := range writers {
+		in := d.Instances[i]
+		d.targets = append(d.targets, index.Target{Writer: w, Copy: in.Copy, Rename: in.Rename, Remove: in.Remove})
+	}
+	return nil
+}
+
+// fold applies pending effects and scores.
+func (d *deps) fold(ctx context.Context) (crawldb.FoldStats, error) {
+	return d.DB.Fold(ctx, d.now(), func(ctx context.Context, in []scoring.ScoreInput) ([]scoring.ScoreOutput, error) {
+		out, errs, err := d.Chains.Score(ctx, in)
+		if err != nil {
+			return nil, fmt.Errorf("score records: %w", err)
+		}
+		for i := range errs {
+			if errs[i] != nil {
+				d.Log.Warn("record could not be scored; it keeps its score", "url", in[i].URL, "error", errs[i])
+				out[i] = scoring.ScoreOutput{Score: in[i].Score, Sort: in[i].Sort}
+			}
+		}
+		return out, nil
+	})
+}
+
+// hostRobots is the fetch's RobotsStore over the HostDB.
+type hostRobots struct {
+	hosts *hostdb.DB
+	s     *store.Store
+}
+
+func (h hostRobots) LoadRobots(origin string) (*hostdb.Robots, error) {
+	rec, err := h.hosts.Get(urlkey.Host(origin + "/"))
+	if err != nil || rec == nil {
+		return nil, err
+	}
+	return rec.RobotsOf(origin), nil
+}
+
+func (h hostRobots) SaveRobots(r hostdb.Robots) error {
+	host := urlkey.Host(r.Origin + "/")
+	return h.s.UpdateNoSync(context.Background(), func(tx *store.Tx) error {
+		rec, err := hostdb.GetTx(tx, host)
+		if err != nil {
+			return err
+		}
+		if rec == nil {
+			rec = new(hostdb.Record)
+		}
+		rec.SetRobots(r)
+		rec.LastRequest = r.Fetched
+		hostdb.Put(tx, host, rec)
+		return nil
+	})
+}
+
+func (h hostRobots) Hold(queue string, until time.Time, why string) error {
+	return h.s.UpdateNoSync(context.Background(), func(tx *store.Tx) error {
+		hostdb.PutHold(tx, hostdb.Hold{Queue: queue, Until: until, Reason: why})
+		return nil
+	})
+}
+
+func (h hostRobots) Unhold(queue string) error {
+	return h.s.UpdateNoSync(context.Background(), func(tx *store.Tx) error {
+		hostdb.DropHold(tx, queue)
+		return nil
+	})
+}
+
+// newEngine returns an engine that feeds p.
+func (d *deps) newEngine(ctx context.Context, p *pipeline) (*fetch.Engine, error) {
+	allow, err := inject.AllowPrivate(ctx, d.Store)
+	if err != nil {
+		return nil, err
+	}
+	return fetch.New(d.cfg.Fetch, fetch.Deps{
+		Fetcher: d.Chains, Robots: hostRobots{d.Hosts, d.Store}, Sink: p.sink, Log: d.Log.Named("fetch"), Now: d.now, AllowPrivate: allow,
+	}), nil
+}
+
+// stopFile is a file whose presence ends the run after the current round.
+const stopFile = ".STOP"
+
+func (d *deps) stopAsked() bool {
+	for _, dir := range []string{".", d.Dir} {
+		if _, err := os.Stat(filepath.Join(dir, stopFile)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// crawlLog writes crawl.log: one line for each fetch.
+type crawlLog struct {
+	w io.WriteCloser
+}
+
+func openCrawlLog(name string) (*crawlLog, error) {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("open crawl log: %w", err)
+	}
+	return &crawlLog{w: f}, nil
+}
+
+func (l *crawlLog) close() error {
+	if l == nil {
+		return nil
+	}
+	return l.w.Close()
+}
+
+// fetch writes time, status, protocol code, bytes, milliseconds, MIME type, URL and
+// redirect target, separated by tabs. A line that can't be written is lost: the log
+// is for people, the store has the facts.
+func (l *crawlLog) fetch(o *fetch.Outcome) {
+	if l == nil || o.Extra {
+		return
+	}
+	f := &o.Fetch
+	dash := func(s string) string {
+		if s == "" {
+			return "-"
+		}
+		return s
+	}
+	_, _ = fmt.Fprintf(l.w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s\n", f.FetchTime.UTC().Format(time.RFC3339Nano), f.Status,
+		f.Protocol.Code, f.Protocol.HTTP, f.Size, f.Elapsed.Milliseconds(), dash(f.MIMEType), f.URL, dash(f.Location))
+}

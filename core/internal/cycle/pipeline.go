@@ -1,0 +1,478 @@
+package cycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gonutch/crawler/core/internal/db/crawldb"
+	"github.com/gonutch/crawler/core/internal/segment"
+	"github.com/gonutch/crawler/core/internal/step/fetch"
+	"github.com/gonutch/crawler/core/internal/step/update"
+	"github.com/gonutch/crawler/core/internal/urlkey"
+	"github.com/gonutch/crawler/sdk/model"
+)
+
+// depth says how far the pipeline takes a page.
+type depth int
+
+const (
+	onlyFetch  depth = iota // crawler fetch
+	onlyParse               // crawler parse
+	onlyUpdate              // crawler updatedb
+	whole                   // crawler run
+)
+
+// pipeline takes pages from fetch outcome to applied update: committers make
+// outcomes durable, parse workers parse what was committed, appliers apply
+// what was parsed, each in small groups while others are still being fetched.
+// Channels are bounded: a slow stage holds the ones before it back.
+type pipeline struct {
+	c     *deps
+	depth depth
+	eng   *fetch.Engine // nil when nothing is fetched
+
+	outcomes chan *fetch.Outcome
+	toParse  chan *work
+	toApply  chan *work
+
+	track *tracker
+	sum   *Summary
+}
+
+// work is a page on its way from commit to update.
+type work struct {
+	page    update.Page
+	content *model.Content
+	hops    int
+	free    func()
+}
+
+func (w *work) release() {
+	w.content = nil
+	if w.free != nil {
+		w.free()
+		w.free = nil
+	}
+}
+
+func newPipeline(c *deps, d depth, sum *Summary) *pipeline {
+	return &pipeline{
+		c: c, depth: d, track: newTracker(), sum: sum,
+		outcomes: make(chan *fetch.Outcome, 256), toParse: make(chan *work, 64), toApply: make(chan *work, 256),
+	}
+}
+
+// sink is the engine's: it hands an outcome to the committers.
+func (p *pipeline) sink(ctx context.Context, o *fetch.Outcome) error {
+	select {
+	case p.outcomes <- o:
+		return nil
+	case <-ctx.Done():
+		o.Free()
+		return context.Cause(ctx)
+	}
+}
+
+// run works until feed has returned and everything it fed is through. The
+// first error stops all stages.
+func (p *pipeline) run(ctx context.Context, feed func(context.Context) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	var committers, parsers, appliers sync.WaitGroup
+	stage := func(n int, wg *sync.WaitGroup, f func(context.Context) error, last func()) {
+		wg.Add(n)
+		for range n {
+			g.Go(func() error {
+				defer wg.Done()
+				return f(ctx)
+			})
+		}
+		g.Go(func() error {
+			wg.Wait()
+			last()
+			return nil
+		})
+	}
+	stage(2, &committers, p.commit, func() { close(p.toParse) })
+	stage(p.c.cfg.ParseWorkers, &parsers, p.parse, func() { close(p.toApply) })
+	stage(1, &appliers, p.apply, func() {})
+	g.Go(func() error {
+		defer close(p.outcomes)
+		return feed(ctx)
+	})
+	return g.Wait()
+}
+
+// batch collects from in until n items, or for wait after the first.
+func batch[T any](ctx context.Context, in <-chan T, n int, wait time.Duration, full func(T) bool) ([]T, bool) {
+	var out []T
+	select {
+	case v, ok := <-in:
+		if !ok {
+			return nil, false
+		}
+		out = append(out, v)
+		if full(v) {
+			return out, true
+		}
+	case <-ctx.Done():
+		return nil, false
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for len(out) < n {
+		select {
+		case v, ok := <-in:
+			if !ok {
+				return out, true
+			}
+			out = append(out, v)
+			if full(v) {
+				return out, true
+			}
+		case <-timer.C:
+			return out, true
+		case <-ctx.Done():
+			return out, false
+		}
+	}
+	return out, true
+}
+
+// commit makes outcomes durable and passes on what is to be parsed or applied.
+func (p *pipeline) commit(ctx context.Context) error {
+	var bytes int64
+	full := func(o *fetch.Outcome) bool {
+		if o.Response != nil {
+			bytes += int64(len(o.Response.Body))
+		}
+		return bytes >= p.c.cfg.CommitBytes
+	}
+	for {
+		bytes = 0
+		list, ok := batch(ctx, p.outcomes, 256, p.c.cfg.CommitWait, full)
+		if len(list) > 0 && ctx.Err() == nil {
+			if err := p.commitBatch(ctx, list); err != nil {
+				return err
+			}
+		}
+		if !ok {
+			for _, o := range list {
+				if ctx.Err() != nil {
+					o.Free()
+				}
+			}
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (p *pipeline) commitBatch(ctx context.Context, list []*fetch.Outcome) error {
+	bySeg := map[string][]*fetch.Outcome{}
+	released := map[string][]*fetch.Outcome{}
+	for _, o := range list {
+		if o.Released != "" {
+			released[o.Item.Segment] = append(released[o.Item.Segment], o)
+		} else {
+			bySeg[o.Item.Segment] = append(bySeg[o.Item.Segment], o)
+		}
+	}
+	for seg, outs := range released {
+		if err := p.releaseBatch(ctx, seg, outs); err != nil {
+			return err
+		}
+	}
+	for seg, outs := range bySeg {
+		items := make([]segment.FetchItem, len(outs))
+		for i, o := range outs {
+			items[i] = segment.FetchItem{Fetch: o.Fetch, NoContent: true}
+			if o.Response != nil && p.c.cfg.Fetch.StoreContent {
+				items[i].Request, items[i].Response, items[i].Body = o.Response.RawRequest, o.Response.RawResponse, o.Response.Body
+				items[i].NoContent = o.Response.RawResponse == nil && len(o.Response.Body) == 0
+			}
+		}
+		if err := p.c.Segs.CommitFetches(ctx, seg, items, nil); err != nil {
+			for _, o := range outs {
+				o.Free()
+			}
+			return fmt.Errorf("commit fetched pages: %w", err)
+		}
+		for i, o := range outs {
+			o.Fetch = items[i].Fetch
+			p.c.logFetch(o)
+			if err := p.pass(ctx, o); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// releaseBatch gives URLs back unchanged. Those of a host that is held become due when
+// the hold ends, so that the next fetch list does not carry them again.
+func (p *pipeline) releaseBatch(ctx context.Context, seg string, outs []*fetch.Outcome) error {
+	err := p.c.DB.Update(ctx, func(tx *crawldb.Tx) error {
+		n := 0
+		for _, o := range outs {
+			if !tx.Lease(seg, o.Item.Key) {
+				continue
+			}
+			n++
+			if !o.HoldUntil.IsZero() {
+				rec, err := tx.Get(o.Item.Key)
+				if err != nil {
+					return err
+				}
+				if rec != nil && rec.Datum.FetchTime.Before(o.HoldUntil) {
+					rec.Datum.FetchTime = o.HoldUntil
+					tx.Put(o.Item.Key, rec)
+				}
+			}
+			tx.Unlease(seg, o.Item.Key)
+		}
+		segment.AddCounts(tx.Tx, seg, segment.Counts{Released: int64(n)})
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("release URLs: %w", err)
+	}
+	for _, o := range outs {
+		p.sum.released(o.Released)
+		p.track.done(seg)
+		o.Free()
+	}
+	return nil
+}
+
+// pass sends a committed outcome on.
+func (p *pipeline) pass(ctx context.Context, o *fetch.Outcome) error {
+	p.sum.fetched(&o.Fetch)
+	if p.depth == onlyFetch {
+		o.Free()
+		p.track.done(o.Item.Segment)
+		return nil
+	}
+	w := &work{hops: o.Item.Hops, free: o.Free, page: update.Page{
+		Segment: o.Item.Segment, Key: o.Item.Key, URL: o.Item.URL, Hint: o.Item.Hint, Fetch: &o.Fetch,
+		RetryAfter: o.RetryAfter, Follow: o.Follow, StoreParse: true,
+	}}
+	if o.Fetch.Status == model.StatusFetchSuccess {
+		w.content = content(&o.Fetch, o.Response.Body)
+	} else {
+		w.release()
+	}
+	return send(ctx, p.toParse, w)
+}
+
+func send[T any](ctx context.Context, ch chan<- T, v T) error {
+	select {
+	case ch <- v:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// content is what the parser gets of a fetch.
+func content(f *segment.Fetch, body []byte) *model.Content {
+	return &model.Content{
+		URL: f.URL, Base: f.URL, Body: body, ContentType: f.ContentType, MIMEType: f.MIMEType,
+		Truncated: f.Truncated, FetchTime: f.FetchTime, Headers: f.Headers,
+	}
+}
+
+// parse parses pages and judges the targets of redirects.
+func (p *pipeline) parse(ctx context.Context) error {
+	for {
+		select {
+		case w, ok := <-p.toParse:
+			if !ok {
+				return nil
+			}
+			err := p.parseOne(ctx, w)
+			w.release()
+			if err != nil {
+				return err
+			}
+			if err := send(ctx, p.toApply, w); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (p *pipeline) parseOne(ctx context.Context, w *work) error {
+	if w.content != nil {
+		parsed, err := p.c.Parser.Parse(ctx, w.content)
+		if err != nil {
+			return fmt.Errorf("parse %s: %w", w.page.URL, err)
+		}
+		w.page.Parsed = parsed
+		p.sum.parsed(parsed)
+		if parsed.Status.Minor == model.ParseSuccessRedirect && len(parsed.Status.Args) > 0 {
+			return p.refresh(ctx, w, parsed)
+		}
+		return nil
+	}
+	switch w.page.Fetch.Status {
+	case model.StatusFetchRedirPerm, model.StatusFetchRedirTemp:
+		if w.page.Fetch.Location == "" {
+			return nil
+		}
+		target, dropped, err := p.c.Parser.Redirect(ctx, w.page.URL, w.page.Fetch.Location)
+		if err != nil {
+			return fmt.Errorf("redirect of %s: %w", w.page.URL, err)
+		}
+		w.page.Target = target
+		if dropped != "" {
+			p.sum.dropped("redirect_" + dropped)
+		}
+	}
+	return nil
+}
+
+// refresh adds the target of a meta refresh to the page's links.
+func (p *pipeline) refresh(ctx context.Context, w *work, parsed *segment.Parsed) error {
+	target, dropped, err := p.c.Parser.Redirect(ctx, w.page.URL, parsed.Status.Args[0])
+	if err != nil {
+		return fmt.Errorf("meta refresh of %s: %w", w.page.URL, err)
+	}
+	if dropped != "" {
+		p.sum.dropped("refresh_" + dropped)
+		return nil
+	}
+	for i := range parsed.Outlinks {
+		if parsed.Outlinks[i].URL == target {
+			return nil
+		}
+	}
+	parsed.Outlinks = append(parsed.Outlinks, segment.Link{URL: target, Tag: "meta"})
+	return nil
+}
+
+// apply applies pages in groups.
+func (p *pipeline) apply(ctx context.Context) error {
+	links := 0
+	full := func(w *work) bool {
+		if w.page.Parsed != nil {
+			links += len(w.page.Parsed.Outlinks)
+		}
+		return links >= 20_000
+	}
+	for {
+		links = 0
+		list, ok := batch(ctx, p.toApply, 256, p.c.cfg.CommitWait, full)
+		if len(list) > 0 && ctx.Err() == nil {
+			if err := p.applyBatch(ctx, list); err != nil {
+				return err
+			}
+		}
+		if !ok {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (p *pipeline) applyBatch(ctx context.Context, list []*work) error {
+	if p.depth == onlyParse {
+		return p.storeParses(ctx, list)
+	}
+	pages := make([]update.Page, len(list))
+	for i, w := range list {
+		pages[i] = w.page
+	}
+	res, err := p.c.Applier.Apply(ctx, pages, p.c.now())
+	if err != nil {
+		return fmt.Errorf("apply pages: %w", err)
+	}
+	p.sum.applied(res)
+	for _, w := range list {
+		if w.page.Follow && w.page.Target != "" && p.eng != nil {
+			if err := p.follow(ctx, w); err != nil {
+				return err
+			}
+		}
+		p.track.done(w.page.Segment)
+	}
+	return nil
+}
+
+// storeParses is the end of "crawler parse".
+func (p *pipeline) storeParses(ctx context.Context, list []*work) error {
+	err := p.c.DB.Update(ctx, func(tx *crawldb.Tx) error {
+		for _, w := range list {
+			if w.page.Parsed != nil {
+				segment.PutParse(tx.Tx, w.page.Segment, w.page.Key, w.page.Parsed)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("store parses: %w", err)
+	}
+	for _, w := range list {
+		p.track.done(w.page.Segment)
+	}
+	return nil
+}
+
+// follow queues the target of a redirect that is to be fetched at once.
+func (p *pipeline) follow(ctx context.Context, w *work) error {
+	key := urlkey.FromURL(w.page.Target)
+	hint, ok, err := p.c.DB.Hint(w.page.Segment, key)
+	if err != nil {
+		return err
+	}
+	if !ok || !p.c.DB.IsLeased(w.page.Segment, key) {
+		return nil
+	}
+	p.track.add(w.page.Segment, 1)
+	return p.eng.AddFront(ctx, fetch.Item{
+		Segment: w.page.Segment, Key: key, URL: w.page.Target, Hint: hint, Hops: w.hops + 1,
+	})
+}
+
+// tracker counts the pages of each segment that are not through yet.
+type tracker struct {
+	mu      sync.Mutex
+	open    map[string]int
+	changed chan struct{}
+}
+
+func newTracker() *tracker {
+	return &tracker{open: map[string]int{}, changed: make(chan struct{}, 1)}
+}
+
+func (t *tracker) add(seg string, n int) {
+	t.mu.Lock()
+	t.open[seg] += n
+	t.mu.Unlock()
+}
+
+func (t *tracker) done(seg string) {
+	t.mu.Lock()
+	t.open[seg]--
+	zero := t.open[seg] == 0
+	t.mu.Unlock()
+	if zero {
+		select {
+		case t.changed <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (t *tracker) left(seg string) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.open[seg]
+}
+
+// errStopped says that the run was told to stop; everything is committed.
+var errStopped = errors.New("stopped")

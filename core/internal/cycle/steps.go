@@ -1,0 +1,259 @@
+package cycle
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"time"
+
+	"github.com/gonutch/crawler/core/internal/db/crawldb"
+	"github.com/gonutch/crawler/core/internal/segment"
+	"github.com/gonutch/crawler/core/internal/step/index"
+	"github.com/gonutch/crawler/core/internal/step/invert"
+	"github.com/gonutch/crawler/core/internal/urlkey"
+)
+
+// generate folds what is pending and makes a fetch list.
+func (d *deps) generate(ctx context.Context, g GenerateConfig, round int, sum *Summary, busy func(string) bool) (crawldb.GenerateResult, string, error) {
+	st, err := d.fold(ctx)
+	if err != nil {
+		return crawldb.GenerateResult{}, "", err
+	}
+	now := d.now()
+	held, holdEnds, err := d.Hosts.Held(ctx, now)
+	if err != nil {
+		return crawldb.GenerateResult{}, "", err
+	}
+	seg, err := segment.NewID(d.Store, now)
+	if err != nil {
+		return crawldb.GenerateResult{}, "", err
+	}
+	// The same round of the same crawl scans from the same place.
+	h := fnv.New64a()
+	_, _ = fmt.Fprintf(h, "round %d", round)
+	res, err := d.DB.Generate(ctx, crawldb.GenerateOptions{
+		Segment: seg, Round: round, TopN: g.TopN, MaxCount: g.MaxCount, MinSort: g.MinScore, HasMinSort: g.HasMinScore,
+		MaxInterval: g.MinInterval, Status: g.Status, Now: now.Add(g.AddDays), Created: now, Seed: h.Sum64(),
+		Held: func(q string) bool { return held(q) || busy != nil && busy(q) },
+	})
+	if err != nil {
+		return res, seg, err
+	}
+	if res.Rejected["held"] > 0 && (res.NextDue.IsZero() || !holdEnds.IsZero() && holdEnds.Before(res.NextDue)) {
+		res.NextDue = holdEnds
+	}
+	sum.change(func(r *Report) {
+		r.New += int64(st.New)
+		r.Generated += int64(res.Selected)
+		r.Rejected = res.Rejected
+		r.NextDue = res.NextDue
+	})
+	return res, seg, nil
+}
+
+func (d *deps) setState(ctx context.Context, seg string, s segment.State) error {
+	return segment.Change(ctx, d.Store, seg, func(m *segment.Meta) {
+		m.State = s
+		m.Ended = d.now()
+	})
+}
+
+func (d *deps) invert(ctx context.Context, seg string) (invert.Report, error) {
+	return invert.Run(ctx, invert.Deps{DB: d.DB, Segs: d.Segs, Links: d.Links, MarkTargets: d.Chains.Needs().Inlinks}, seg)
+}
+
+func (d *deps) dedup(ctx context.Context, sum *Summary) error {
+	st, err := d.DB.Dedup(ctx, crawldb.DedupOptions{Order: d.cfg.DedupOrder, Group: d.cfg.DedupGroup})
+	if err != nil {
+		return err
+	}
+	sum.change(func(r *Report) { r.Duplicates += int64(st.Duplicates) })
+	return nil
+}
+
+func (d *deps) index(ctx context.Context, sum *Summary) error {
+	if err := d.openWriters(ctx); err != nil {
+		return err
+	}
+	rep, err := d.indexer().Run(ctx)
+	sum.indexed(rep)
+	return err
+}
+
+func (d *deps) indexer() *index.Indexer {
+	return index.New(d.cfg.Index, index.Deps{
+		DB: d.DB, Segs: d.Segs, Links: d.Links, Plugins: d.Chains, Targets: d.targets, Log: d.Log.Named("index"),
+	})
+}
+
+func (s *Summary) indexed(rep index.Report) {
+	s.change(func(r *Report) {
+		r.Indexed += rep.Indexed
+		r.Deleted += rep.Deleted
+		r.Unchanged += rep.Unchanged
+		for k, n := range rep.Skipped {
+			bump(&r.Skipped, k, n)
+		}
+		for k, n := range rep.Rejected {
+			bump(&r.Skipped, "refused by "+k, n)
+		}
+		for k, n := range rep.Pending {
+			bump(&r.Skipped, "pending for "+k, n)
+		}
+	})
+}
+
+// Generate is "crawler generate": it returns the new segment, or "" when
+// nothing was selected.
+func (c *Cycle) Generate(ctx context.Context) (string, Report, error) {
+	sum := &Summary{}
+	metas, err := segment.List(ctx, c.d.Store)
+	if err != nil {
+		return "", Report{}, err
+	}
+	round := 1
+	for _, m := range metas {
+		round = max(round, m.Round+1)
+	}
+	res, seg, err := c.d.generate(ctx, c.d.cfg.Generate, round, sum, nil)
+	if res.Selected == 0 {
+		seg = ""
+	}
+	return seg, sum.Report(), err
+}
+
+// Fetch is "crawler fetch": it fetches what is left of a segment.
+func (c *Cycle) Fetch(ctx context.Context, seg string, stop <-chan struct{}) (Report, error) {
+	d, sum := c.d, &Summary{}
+	p := newPipeline(d, onlyFetch, sum)
+	eng, err := d.newEngine(ctx, p)
+	if err != nil {
+		return sum.Report(), err
+	}
+	p.eng = eng
+	start := d.now()
+	err = p.run(ctx, func(ctx context.Context) error {
+		err := d.DB.Leased(ctx, seg, func(k urlkey.Key) error {
+			w, fetched, err := d.pending(seg, k)
+			if err != nil || fetched {
+				return err
+			}
+			it, err := item(seg, k, w.page.Hint)
+			if err != nil {
+				return err
+			}
+			p.track.add(seg, 1)
+			return eng.Add(ctx, it)
+		})
+		if err != nil {
+			return err
+		}
+		eng.Close()
+		done := make(chan struct{})
+		defer close(done)
+		go func() {
+			select {
+			case <-stop:
+				eng.Stop()
+			case <-done:
+			}
+		}()
+		return eng.Run(ctx)
+	})
+	if err == nil {
+		err = d.setState(ctx, seg, segment.StateFetched)
+	}
+	sum.change(func(r *Report) { r.Elapsed = d.now().Sub(start) })
+	return sum.Report(), err
+}
+
+// Parse is "crawler parse": it parses the fetched pages of a segment.
+func (c *Cycle) Parse(ctx context.Context, seg string) (Report, error) {
+	return c.over(ctx, seg, onlyParse, segment.StateParsed)
+}
+
+// Update is "crawler updatedb": it applies a segment's pages. Pages that are not parsed
+// yet are parsed on the way.
+func (c *Cycle) Update(ctx context.Context, seg string) (Report, error) {
+	rep, err := c.over(ctx, seg, onlyUpdate, segment.StateUpdated)
+	if err != nil {
+		return rep, err
+	}
+	st, err := c.d.fold(ctx)
+	rep.New += int64(st.New)
+	return rep, err
+}
+
+// over takes the fetched pages of a segment through later stages.
+func (c *Cycle) over(ctx context.Context, seg string, to depth, state segment.State) (Report, error) {
+	d, sum := c.d, &Summary{}
+	p := newPipeline(d, to, sum)
+	start := d.now()
+	err := p.run(ctx, func(ctx context.Context) error {
+		var keys []urlkey.Key
+		err := d.DB.Leased(ctx, seg, func(k urlkey.Key) error {
+			keys = append(keys, k)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for _, k := range keys {
+			w, fetched, err := d.pending(seg, k)
+			if err != nil {
+				return err
+			}
+			if !fetched || to == onlyParse && w.content == nil {
+				continue
+			}
+			p.track.add(seg, 1)
+			if err := send(ctx, p.toParse, w); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		err = d.setState(ctx, seg, state)
+	}
+	sum.change(func(r *Report) { r.Elapsed = d.now().Sub(start) })
+	return sum.Report(), err
+}
+
+// Invert is "crawler invertlinks".
+func (c *Cycle) Invert(ctx context.Context, seg string) (invert.Report, error) {
+	return c.d.invert(ctx, seg)
+}
+
+// Dedup is "crawler dedup".
+func (c *Cycle) Dedup(ctx context.Context) (Report, error) {
+	sum := &Summary{}
+	err := c.d.dedup(ctx, sum)
+	return sum.Report(), err
+}
+
+// Index is "crawler index": it sends what changed to the writers.
+func (c *Cycle) Index(ctx context.Context) (Report, error) {
+	sum := &Summary{}
+	start := time.Now()
+	err := c.d.index(ctx, sum)
+	sum.change(func(r *Report) { r.Elapsed = time.Since(start) })
+	return sum.Report(), err
+}
+
+// Clean is "crawler clean": it deletes the documents of pages that are gone,
+// redirected or duplicates.
+func (c *Cycle) Clean(ctx context.Context) (Report, error) {
+	sum := &Summary{}
+	if err := c.d.openWriters(ctx); err != nil {
+		return sum.Report(), err
+	}
+	rep, err := c.d.indexer().Clean(ctx)
+	sum.indexed(rep)
+	return sum.Report(), err
+}
+
+// Segments lists the segments, oldest first.
+func (c *Cycle) Segments(ctx context.Context) ([]segment.Meta, error) {
+	return segment.List(ctx, c.d.Store)
+}

@@ -1,0 +1,132 @@
+package cycle
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/gonutch/crawler/core/internal/segment"
+	"github.com/gonutch/crawler/core/internal/step/fetch"
+	"github.com/gonutch/crawler/core/internal/step/update"
+)
+
+// Summary counts what a command did, for its report. It is safe for concurrent use.
+type Summary struct {
+	mu sync.Mutex
+	s  Report
+}
+
+// Report is what a command prints at its end.
+type Report struct {
+	Rounds     int              `json:"rounds"`
+	Generated  int64            `json:"generated"`
+	Fetched    int64            `json:"fetched"`             // pages asked for, whatever the outcome
+	Bytes      int64            `json:"bytes"`               // of bodies, decoded
+	Status     map[string]int64 `json:"status,omitempty"`    // outcomes by fetch status
+	Failures   map[string]int64 `json:"failures,omitempty"`  // failed attempts by reason
+	Truncated  map[string]int64 `json:"truncated,omitempty"` // bodies cut off by reason
+	Released   map[string]int64 `json:"released,omitempty"`  // URLs given back by reason
+	Parsed     int64            `json:"parsed"`
+	ParseFails map[string]int64 `json:"parse_failures,omitempty"`
+	Links      int64            `json:"links"`             // outlinks kept
+	Dropped    map[string]int64 `json:"dropped,omitempty"` // outlinks and redirects dropped by reason
+	New        int64            `json:"new"`               // URLs the CrawlDB did not know
+	Updated    map[string]int64 `json:"updated,omitempty"` // records by their new status
+	Duplicates int64            `json:"duplicates"`
+	Indexed    int64            `json:"indexed"`
+	Deleted    int64            `json:"deleted"`
+	Unchanged  int64            `json:"unchanged"` // documents not sent because nothing changed
+	Skipped    map[string]int64 `json:"not_indexed,omitempty"`
+	Rejected   map[string]int64 `json:"rejected,omitempty"` // URLs generate passed over by reason
+	Poisonous  []string         `json:"poisonous,omitempty"`
+	Elapsed    time.Duration    `json:"elapsed_ns"`
+	NextDue    time.Time        `json:"next_due,omitzero"`
+	Stopped    string           `json:"stopped,omitempty"` // why the run ended early
+}
+
+func bump(m *map[string]int64, key string, n int64) {
+	if n == 0 {
+		return
+	}
+	if *m == nil {
+		*m = map[string]int64{}
+	}
+	(*m)[key] += n
+}
+
+func (s *Summary) fetched(f *segment.Fetch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.s.Fetched++
+	s.s.Bytes += f.Size
+	bump(&s.s.Status, f.Status.String(), 1)
+	if f.Truncated != "" {
+		bump(&s.s.Truncated, f.Truncated, 1)
+	}
+	if why := fetch.Failure(f); why != "" {
+		bump(&s.s.Failures, why, 1)
+	}
+}
+
+func (s *Summary) released(why fetch.Release) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	bump(&s.s.Released, string(why), 1)
+}
+
+func (s *Summary) parsed(p *segment.Parsed) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p.Status.OK() {
+		s.s.Parsed++
+	} else {
+		bump(&s.s.ParseFails, parseFailure(p), 1)
+	}
+	s.s.Links += int64(len(p.Outlinks))
+	for why, n := range p.Dropped {
+		bump(&s.s.Dropped, why, n)
+	}
+}
+
+// parseFailure names a failed parse for the report: its code and parser, not its
+// text, which differs from page to page.
+func parseFailure(p *segment.Parsed) string {
+	st := p.Status
+	st.Message = ""
+	if p.Parser == "" {
+		return st.String()
+	}
+	return p.Parser + " " + st.String()
+}
+
+func (s *Summary) dropped(why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	bump(&s.s.Dropped, why, 1)
+}
+
+func (s *Summary) applied(r update.Result) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for st, n := range r.ByStatus {
+		bump(&s.s.Updated, st.String(), n)
+	}
+}
+
+// change edits the report under its lock.
+func (s *Summary) change(f func(*Report)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f(&s.s)
+}
+
+// Report returns a copy of the counts.
+func (s *Summary) Report() Report {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.s
+	for _, m := range []*map[string]int64{&r.Status, &r.Failures, &r.Truncated, &r.Released, &r.ParseFails, &r.Dropped, &r.Updated, &r.Skipped, &r.Rejected} {
+		*m = maps.Clone(*m)
+	}
+	return r
+}

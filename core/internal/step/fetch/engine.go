@@ -1,0 +1,382 @@
+// Package fetch asks for the URLs of fetch lists: politely, in the frontier's
+// order, by robots.txt. It owns the flow of a request from the fetch list to
+// its outcome: robots.txt, byte budget, redirects followed at once, holds and
+// releases. It must not know how an outcome is stored, parsed or applied; that is
+// the sink's business.
+//
+// Invariants: every item that was added ends in exactly one call of the sink,
+// except those that Stop leaves in the frontier: they stay leased and are
+// added again by the next process. A request to a host happens only between
+// Next and Done or PushBack of an item of its queue.
+package fetch
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/gonutch/crawler/core/internal/db/crawldb"
+	"github.com/gonutch/crawler/core/internal/frontier"
+	"github.com/gonutch/crawler/core/internal/segment"
+	"github.com/gonutch/crawler/core/internal/urlkey"
+	"github.com/gonutch/crawler/sdk/extension/protocol"
+	"github.com/gonutch/crawler/sdk/extension/publisher"
+	"github.com/gonutch/crawler/sdk/model"
+)
+
+// Fetcher performs exchanges; chain.Chains is one.
+type Fetcher interface {
+	Fetch(ctx context.Context, req *protocol.Request) (*protocol.Response, error)
+	Publish(ev publisher.Event)
+}
+
+// Item is one URL of a fetch list.
+type Item struct {
+	Segment string
+	Key     urlkey.Key
+	URL     string
+	Hint    crawldb.FetchHint
+	Hops    int // redirects that led here in this round
+}
+
+// Release says why a URL was given back without an outcome.
+type Release string
+
+// The reasons of releases, besides the frontier's.
+const (
+	ReleasedRobots     Release = "robots_deferred" // robots.txt can't be had now
+	ReleasedCrawlDelay Release = "crawl_delay"     // robots.txt asks for a longer delay than allowed
+	ReleasedHeld       Release = "host_held"       // the host is backing off
+	ReleasedTime       Release = "time_limit"      // fetcher.timelimit
+	ReleasedThroughput Release = "throughput"      // fetcher.throughput_threshold_pages
+	ReleasedExceptions Release = "exceptions"      // too many failures of the host in a row
+	ReleasedOverfull   Release = "frontier_full"   // no room in memory
+)
+
+// Outcome is what became of an item. When Released is set nothing was asked of the
+// URL and only the item counts.
+type Outcome struct {
+	Item     Item
+	Released Release
+	// HoldUntil is set when the host is held: the release is of no use before.
+	HoldUntil time.Time
+
+	Fetch    segment.Fetch
+	Response *protocol.Response // nil when none came (robots denied)
+	// RetryAfter is how long the server asked to be left alone.
+	RetryAfter time.Duration
+	// Follow says that Fetch.Location is to be fetched at once.
+	Follow bool
+	// Extra is set for robots.txt files kept with the content: they belong to no
+	// fetch list.
+	Extra bool
+
+	free func()
+}
+
+// Free gives the memory of the body back to the budget. The sink's owner calls it
+// once when it is done with Response. Safe to call twice.
+func (o *Outcome) Free() {
+	if o.free != nil {
+		o.free()
+		o.free = nil
+	}
+}
+
+// Sink takes outcomes. It may block: that holds the fetch back. An error ends the
+// fetch.
+type Sink func(ctx context.Context, o *Outcome) error
+
+// Deps are what the engine works with.
+type Deps struct {
+	Fetcher Fetcher
+	Robots  RobotsStore
+	Sink    Sink
+	Log     hclog.Logger
+	Now     func() time.Time
+	// AllowPrivate lists host:port pairs outside the public net that seeds opened
+	// for themselves.
+	AllowPrivate map[string]bool
+}
+
+type job struct {
+	item Item
+	hop  *robotsTask // this item stands for a hop of a robots.txt redirect
+}
+
+// Engine fetches. Add, Counts and Stop are safe for concurrent use with Run.
+type Engine struct {
+	cfg    Config
+	deps   Deps
+	front  *frontier.Frontier[job]
+	robots *robotsCache
+	budget *semaphore.Weighted
+	reserv int64 // bytes taken before a request
+
+	stopping  atomic.Bool
+	closed    atomic.Bool
+	wake      chan struct{}
+	active    sync.WaitGroup
+	Stats     Stats
+	born      time.Time // of the engine: the clock of the first request to each host
+	started   time.Time // of the round
+	limitHit  atomic.Pointer[Release]
+	lowPages  int
+	lastPages int64
+	lastCheck time.Time
+}
+
+// New returns an engine that starts now.
+func New(cfg Config, deps Deps) *Engine {
+	if deps.Now == nil {
+		deps.Now = time.Now
+	}
+	now := deps.Now()
+	reserve := int64(256 << 10)
+	if most := cfg.MaxBytesInFlight / int64(2*cfg.Threads); reserve > most {
+		reserve = max(most, 1)
+	}
+	return &Engine{
+		cfg: cfg, deps: deps, front: frontier.New[job](cfg.Queue, now), robots: newRobotsCache(deps.Robots, cfg.Robots),
+		budget: semaphore.NewWeighted(cfg.MaxBytesInFlight), reserv: reserve, wake: make(chan struct{}, 1), born: now, started: now, lastCheck: now,
+	}
+}
+
+// Add queues items; those that can't be queued go to the sink as released.
+func (e *Engine) Add(ctx context.Context, items ...Item) error {
+	now := e.deps.Now()
+	batch := make([]frontier.Item[job], len(items))
+	for i, it := range items {
+		batch[i] = e.frontItem(it.URL, it.Key, job{item: it})
+	}
+	return e.release(ctx, e.front.Add(now, batch...))
+}
+
+// AddFront queues an item before all others of its host: the target of a
+// redirect that is followed at once.
+func (e *Engine) AddFront(ctx context.Context, it Item) error {
+	return e.release(ctx, e.front.AddFront(e.deps.Now(), e.frontItem(it.URL, it.Key, job{item: it})))
+}
+
+func (e *Engine) frontItem(url string, key urlkey.Key, j job) frontier.Item[job] {
+	return frontier.Item[job]{URL: url, Key: key, Queue: urlkey.QueueKey(url, e.cfg.QueueMode, ""), Payload: j}
+}
+
+// release hands frontier give-backs to the sink.
+func (e *Engine) release(ctx context.Context, back []frontier.Released[job]) error {
+	for _, r := range back {
+		if t := r.Item.Payload.hop; t != nil {
+			// The host of a robots.txt redirect can't be asked: the robots.txt is
+			// unreachable.
+			if err := e.finishRobots(ctx, t, nil); err != nil {
+				return err
+			}
+			continue
+		}
+		why := ReleasedHeld
+		switch r.Reason {
+		case frontier.ReasonExceptions, frontier.ReasonBlocked:
+			why = ReleasedExceptions
+		case frontier.ReasonFull:
+			why = ReleasedOverfull
+		case frontier.ReasonReleased:
+		}
+		if l := e.limitHit.Load(); l != nil {
+			why = *l
+		}
+		if err := e.giveBack(ctx, r.Item.Payload.item, why, time.Time{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Engine) giveBack(ctx context.Context, it Item, why Release, until time.Time) error {
+	e.Stats.Released(why)
+	return e.deps.Sink(ctx, &Outcome{Item: it, Released: why, HoldUntil: until})
+}
+
+// Stop lets requests under way finish and starts no more.
+func (e *Engine) Stop() {
+	e.stopping.Store(true)
+	e.poke()
+}
+
+// Close says that no more items will come: Run returns when all are done.
+func (e *Engine) Close() {
+	e.closed.Store(true)
+	e.poke()
+}
+
+func (e *Engine) poke() {
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Counts returns the frontier's counts.
+func (e *Engine) Counts() frontier.Counts { return e.front.Counts(e.deps.Now()) }
+
+// Busiest returns the n queues with most URLs.
+func (e *Engine) Busiest(n int) []frontier.QueueState { return e.front.Busiest(n, e.deps.Now()) }
+
+// Held returns the queues that are held.
+func (e *Engine) Held() []frontier.QueueState { return e.front.Held(e.deps.Now()) }
+
+// Drop releases everything that can't be asked before a time (zero: everything).
+func (e *Engine) Drop(ctx context.Context, before time.Time) error {
+	return e.release(ctx, e.front.ReleaseAll(before, e.deps.Now()))
+}
+
+// DropSegment releases everything of a segment that is still queued.
+func (e *Engine) DropSegment(ctx context.Context, seg string) error {
+	return e.release(ctx, e.front.ReleaseIf(e.deps.Now(), func(j job) bool { return j.hop == nil && j.item.Segment == seg }))
+}
+
+// Run fetches until Close and the last item, Stop, an error of the sink or of
+// the plugins, or the end of ctx. It waits for all requests under way.
+func (e *Engine) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	work := make(chan frontier.Item[job])
+	for range e.cfg.Threads {
+		e.active.Add(1)
+		go func() {
+			defer e.active.Done()
+			for it := range work {
+				if err := e.handle(ctx, it); err != nil {
+					cancel(err)
+				}
+			}
+		}()
+	}
+	err := e.dispatch(ctx, work)
+	close(work)
+	e.active.Wait()
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return err
+}
+
+// dispatch hands items to the workers in the frontier's order.
+func (e *Engine) dispatch(ctx context.Context, work chan<- frontier.Item[job]) error {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if e.stopping.Load() {
+			return nil
+		}
+		if err := e.checkLimits(ctx); err != nil {
+			return err
+		}
+		it, ok, wait := e.front.Next(e.deps.Now())
+		if ok {
+			select {
+			case work <- it:
+			case <-ctx.Done():
+				e.front.PushBack(it, e.deps.Now(), false)
+			}
+			continue
+		}
+		if queued, inFlight := e.front.Len(); queued == 0 && inFlight == 0 && e.closed.Load() && !e.robots.busy() {
+			return nil
+		}
+		if wait > e.cfg.ReleaseAfter && wait != frontier.Never && e.closed.Load() {
+			// Only hosts that can't be asked for long are left: they must not hold
+			// up the round.
+			if _, inFlight := e.front.Len(); inFlight == 0 {
+				if err := e.Drop(ctx, e.deps.Now().Add(e.cfg.ReleaseAfter)); err != nil {
+					return err
+				}
+				continue
+			}
+		}
+		if wait <= 0 || wait > time.Second {
+			wait = time.Second
+		}
+		timer.Reset(wait)
+		select {
+		case <-timer.C:
+		case <-e.front.Changed():
+		case <-e.wake:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// checkLimits ends the fetch by releasing what is left when the time limit has
+// passed or the throughput stays too low (Nutch's fetcher.timelimit.mins and
+// fetcher.throughput.threshold).
+func (e *Engine) checkLimits(ctx context.Context) error {
+	now := e.deps.Now()
+	if e.limitHit.Load() != nil {
+		return e.Drop(ctx, time.Time{})
+	}
+	if e.cfg.TimeLimit >= 0 && now.Sub(e.started) > e.cfg.TimeLimit {
+		why := ReleasedTime
+		e.limitHit.Store(&why)
+		return e.Drop(ctx, time.Time{})
+	}
+	if e.cfg.MinPagesPerSec < 0 || now.Sub(e.started) < e.cfg.MinPagesAfter || now.Sub(e.lastCheck) < time.Second {
+		return nil
+	}
+	pages := e.Stats.Requests.Load()
+	rate := float64(pages-e.lastPages) / now.Sub(e.lastCheck).Seconds()
+	e.lastPages, e.lastCheck = pages, now
+	if rate >= e.cfg.MinPagesPerSec {
+		e.lowPages = 0
+		return nil
+	}
+	if e.lowPages++; e.lowPages <= e.cfg.MinPagesRetries {
+		return nil
+	}
+	why := ReleasedThroughput
+	e.limitHit.Store(&why)
+	e.deps.Log.Warn("throughput stayed below the limit; releasing what is left", "pages_per_second", rate, "limit", e.cfg.MinPagesPerSec)
+	return e.Drop(ctx, time.Time{})
+}
+
+// StartRound restarts the clock of the time limit.
+func (e *Engine) StartRound() {
+	e.limitHit.Store(nil)
+	e.started = e.deps.Now()
+}
+
+// handle takes one item from the frontier to its outcome, or back.
+func (e *Engine) handle(ctx context.Context, it frontier.Item[job]) error {
+	if it.Payload.hop != nil {
+		return e.robotsHop(ctx, it)
+	}
+	if !strings.HasPrefix(it.URL, "http://") && !strings.HasPrefix(it.URL, "https://") {
+		return e.page(ctx, it)
+	}
+	ok, err := e.admit(ctx, it)
+	if err != nil || !ok {
+		return err
+	}
+	return e.page(ctx, it)
+}
+
+// deny ends an item that robots.txt forbids.
+func (e *Engine) deny(ctx context.Context, it frontier.Item[job], rule string) error {
+	now := e.deps.Now()
+	if err := e.release(ctx, e.front.Done(it, now, frontier.NotAsked)); err != nil {
+		return err
+	}
+	e.Stats.Denied.Add(1)
+	return e.deps.Sink(ctx, &Outcome{Item: it.Payload.item, Fetch: segment.Fetch{
+		URL: it.URL, Status: model.StatusFetchGone, FetchTime: now,
+		Protocol: model.ProtocolStatus{Code: model.ProtocolRobotsDenied, Message: rule},
+	}})
+}

@@ -1,0 +1,383 @@
+// Package index sends documents to the index writers: those of pages that changed
+// since the last time, and deletes of those that are to be there no more. It
+// owns what becomes of a page in the index (Nutch's IndexerMapReduce, nutch.md
+// 6.13), the document's hash, and delivery: a page stays marked until every
+// writer has committed what it was sent. It must not know how plugins are run.
+package index
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/gonutch/crawler/core/internal/chain"
+	"github.com/gonutch/crawler/core/internal/db/crawldb"
+	"github.com/gonutch/crawler/core/internal/db/linkdb"
+	"github.com/gonutch/crawler/core/internal/segment"
+	"github.com/gonutch/crawler/core/internal/urlkey"
+	"github.com/gonutch/crawler/sdk/extension/indexingfilter"
+	"github.com/gonutch/crawler/sdk/extension/indexwriter"
+	"github.com/gonutch/crawler/sdk/extension/scoring"
+	"github.com/gonutch/crawler/sdk/fault"
+	"github.com/gonutch/crawler/sdk/manifest"
+	"github.com/gonutch/crawler/sdk/model"
+)
+
+// Plugins are the chains that indexing needs; chain.Chains has them.
+type Plugins interface {
+	FilterDocuments(ctx context.Context, in []*indexingfilter.Input) ([]chain.Indexed, error)
+	Boost(ctx context.Context, in []scoring.IndexInput) ([]float64, []error, error)
+	Route(ctx context.Context, docs []*model.Document) ([]chain.Route, error)
+	Needs() manifest.Needs
+}
+
+// Writer is an opened index writer; chain.Writer is one.
+type Writer interface {
+	Name() string
+	Write(ctx context.Context, ops []indexwriter.Op) ([]indexwriter.Result, error)
+	Commit(ctx context.Context) error
+}
+
+// Target is a writer and how its documents are mapped.
+type Target struct {
+	Writer Writer
+	Copy   map[string][]string
+	Rename map[string]string
+	Remove []string
+}
+
+// Deps are what the step works with.
+type Deps struct {
+	DB      *crawldb.DB
+	Segs    *segment.Segments
+	Links   *linkdb.DB
+	Plugins Plugins
+	Targets []Target
+	Log     hclog.Logger
+}
+
+// Report says what the step did.
+type Report struct {
+	Indexed   int64            `json:"indexed"`
+	Deleted   int64            `json:"deleted"`
+	Unchanged int64            `json:"unchanged"` // same document as the index holds
+	Skipped   map[string]int64 `json:"skipped,omitempty"`
+	Rejected  map[string]int64 `json:"rejected,omitempty"` // documents a writer refused, by writer
+	Pending   map[string]int64 `json:"pending,omitempty"`  // operations a writer could not take now, by writer
+}
+
+// Indexer runs the step.
+type Indexer struct {
+	Deps
+	cfg   Config
+	needs manifest.Needs
+	rep   Report
+}
+
+// New returns an indexer.
+func New(cfg Config, d Deps) *Indexer {
+	return &Indexer{Deps: d, cfg: cfg, needs: d.Plugins.Needs()}
+}
+
+// fate is what is to become of a page in the index.
+type fate struct {
+	key    urlkey.Key
+	url    string
+	rec    *crawldb.Record
+	state  *crawldb.DocState
+	fetch  *segment.Fetch
+	parsed *segment.Parsed
+	doc    *model.Document
+	hash   []byte
+	del    bool   // delete it
+	skip   string // leave it as it is, for this reason
+	to     []string
+}
+
+// Run looks at every marked page.
+func (x *Indexer) Run(ctx context.Context) (Report, error) {
+	x.rep = Report{Skipped: map[string]int64{}, Rejected: map[string]int64{}, Pending: map[string]int64{}}
+	s := newSession(x)
+	var keys []urlkey.Key
+	flush := func() error {
+		if len(keys) == 0 {
+			return nil
+		}
+		err := x.portion(ctx, s, keys)
+		keys = nil
+		return err
+	}
+	err := x.DB.DirtyForIndex(ctx, func(k urlkey.Key) error {
+		if keys = append(keys, k); len(keys) < 128 {
+			return nil
+		}
+		return flush()
+	})
+	if err = errors.Join(err, flush()); err == nil {
+		err = s.commit(ctx)
+	}
+	if err != nil {
+		return x.rep, fmt.Errorf("index: %w", err)
+	}
+	return x.rep, nil
+}
+
+// Clean deletes every document whose page is no longer to be there.
+func (x *Indexer) Clean(ctx context.Context) (Report, error) {
+	x.rep = Report{Skipped: map[string]int64{}, Rejected: map[string]int64{}, Pending: map[string]int64{}}
+	s := newSession(x)
+	err := x.DB.EachDocState(ctx, func(k urlkey.Key, st *crawldb.DocState) error {
+		rec, err := x.DB.Get(k)
+		if err != nil {
+			return err
+		}
+		if rec != nil && !leaves(rec.Datum.Status) {
+			return nil
+		}
+		url, err := urlkey.ToURL(k)
+		if err != nil {
+			return err
+		}
+		return s.add(ctx, &fate{key: k, url: url, rec: rec, state: st, del: true})
+	})
+	if err == nil {
+		err = s.commit(ctx)
+	}
+	if err != nil {
+		return x.rep, fmt.Errorf("clean: %w", err)
+	}
+	return x.rep, nil
+}
+
+// leaves reports whether a page of the status is to leave the index.
+func leaves(s model.Status) bool {
+	switch s {
+	case model.StatusDBGone, model.StatusDBRedirPerm, model.StatusDBRedirTemp, model.StatusDBDuplicate, model.StatusDBOrphan, model.StatusDBParseFailed:
+		return true
+	}
+	return false
+}
+
+// portion decides the fate of some marked pages and hands it to the session.
+func (x *Indexer) portion(ctx context.Context, s *session, keys []urlkey.Key) error {
+	fates := make([]*fate, len(keys))
+	var build []*fate
+	for i, k := range keys {
+		f, err := x.decide(k)
+		if err != nil {
+			return err
+		}
+		fates[i] = f
+		if !f.del && f.skip == "" {
+			build = append(build, f)
+		}
+	}
+	if err := x.build(ctx, build); err != nil {
+		return err
+	}
+	for _, f := range fates {
+		if err := s.add(ctx, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decide applies Nutch's rules (nutch.md 6.13), as far as they need no plugin.
+func (x *Indexer) decide(k urlkey.Key) (*fate, error) {
+	f := &fate{key: k}
+	var err error
+	if f.url, err = urlkey.ToURL(k); err != nil {
+		return nil, err
+	}
+	if f.rec, err = x.DB.Get(k); err != nil {
+		return nil, err
+	}
+	if f.state, err = x.DB.DocState(k); err != nil {
+		return nil, err
+	}
+	switch {
+	case f.rec == nil:
+		f.del = true
+		return f, nil
+	case leaves(f.rec.Datum.Status):
+		f.del = x.cfg.Delete
+		f.skip = f.rec.Datum.Status.String()
+		return f, nil
+	case f.rec.Datum.Status == model.StatusDBUnfetched:
+		f.skip = "db_unfetched"
+		return f, nil
+	}
+	seg := f.rec.Datum.Segment
+	if seg == "" {
+		f.skip = "no content"
+		return f, nil
+	}
+	if f.fetch, err = x.Segs.GetFetch(seg, k); err != nil {
+		return nil, err
+	}
+	if f.parsed, err = x.Segs.GetParse(seg, k, segment.Want{Text: true, Outlinks: x.needs.Outlinks}); err != nil {
+		return nil, err
+	}
+	switch {
+	case f.fetch == nil || f.parsed == nil:
+		f.skip = "segment is gone"
+	case f.parsed.Robots.NoIndex:
+		f.del, f.skip = x.cfg.DeleteNoIndex, "noindex"
+	case !f.parsed.Status.OK():
+		f.skip = "parse failed"
+	}
+	return f, nil
+}
+
+// build makes documents and runs them through the indexing filters.
+func (x *Indexer) build(ctx context.Context, fates []*fate) error {
+	if len(fates) == 0 {
+		return nil
+	}
+	in := make([]*indexingfilter.Input, len(fates))
+	boosts := make([]scoring.IndexInput, len(fates))
+	for i, f := range fates {
+		var err error
+		if in[i], err = x.input(f); err != nil {
+			return err
+		}
+		boosts[i] = scoring.IndexInput{URL: f.url, Score: f.rec.Datum.Score, Fields: f.rec.Datum.Fields, ParseMeta: f.parsed.ParseMeta, Boost: 1}
+	}
+	weights, werrs, err := x.Plugins.Boost(ctx, boosts)
+	if err != nil {
+		return err
+	}
+	for i := range in {
+		in[i].Doc.Boost = 1
+		if werrs == nil || werrs[i] == nil {
+			in[i].Doc.Boost = weights[i]
+		}
+		in[i].Doc.Fields["boost"] = []string{strconv.FormatFloat(in[i].Doc.Boost, 'g', 6, 64)}
+	}
+	out, err := x.Plugins.FilterDocuments(ctx, in)
+	if err != nil {
+		return err
+	}
+	for i, f := range fates {
+		switch r := out[i]; {
+		case r.Err != nil:
+			f.skip = "plugin error: " + r.Plugin
+			x.Log.Warn("document could not be made", "url", f.url, "error", r.Err)
+		case r.Dropped != "":
+			f.del, f.skip = x.cfg.DeleteSkipped, r.Plugin
+		default:
+			f.doc = r.Doc
+			f.hash = hash(r.Doc)
+		}
+	}
+	return x.route(ctx, fates)
+}
+
+// route asks the exchanges where each document goes.
+func (x *Indexer) route(ctx context.Context, fates []*fate) error {
+	var docs []*model.Document
+	var of []*fate
+	for _, f := range fates {
+		if f.doc != nil {
+			docs, of = append(docs, f.doc), append(of, f)
+		}
+	}
+	routes, err := x.Plugins.Route(ctx, docs)
+	if err != nil {
+		return err
+	}
+	for i, f := range of {
+		f.to = routes[i].Writers
+		if routes[i].Default && len(f.to) == 0 {
+			for _, t := range x.Targets {
+				f.to = append(f.to, t.Writer.Name())
+			}
+		}
+	}
+	return nil
+}
+
+func (x *Indexer) input(f *fate) (*indexingfilter.Input, error) {
+	p := f.parsed
+	in := &indexingfilter.Input{
+		URL: f.url, Datum: f.rec.Datum, Headers: f.fetch.Headers, Segment: f.rec.Datum.Segment,
+		Doc: model.Document{ID: f.url, Fields: map[string][]string{
+			"id": {f.url}, "segment": {f.rec.Datum.Segment}, "digest": {hex.EncodeToString(f.rec.Datum.Signature)},
+		}},
+		Parse: model.Parse{
+			URL: f.url, Status: p.Status, Title: p.Title, Text: p.Text, Robots: p.Robots, Canonical: p.Canonical,
+			Charset: p.Charset, Language: p.Language, ContentMeta: p.ContentMeta, ParseMeta: p.ParseMeta,
+		},
+	}
+	for _, l := range p.Outlinks {
+		in.Parse.Outlinks = append(in.Parse.Outlinks, model.Outlink{URL: l.URL, Anchor: l.Anchor, Tag: l.Tag, Metadata: l.Metadata})
+	}
+	var err error
+	if x.needs.Inlinks {
+		if in.Inlinks, err = x.Links.Inlinks(f.key, 0); err != nil {
+			return nil, err
+		}
+	}
+	if x.needs.Content {
+		in.Content, err = x.Segs.Content(f.rec.Datum.Segment, f.fetch)
+		if errors.Is(err, segment.ErrNoContent) {
+			err = nil
+		}
+	}
+	return in, err
+}
+
+// volatile are fields that change with every fetch; a document that differs in
+// nothing else is not sent again.
+var volatile = map[string]bool{"boost": true, "tstamp": true, "segment": true, "date": true}
+
+// hash is the identity of a document's content.
+func hash(d *model.Document) []byte {
+	h := sha256.New()
+	var n [8]byte
+	put := func(s string) {
+		for i := range n {
+			n[i] = byte(len(s) >> (8 * i))
+		}
+		h.Write(n[:])
+		h.Write([]byte(s))
+	}
+	for _, k := range slices.Sorted(maps.Keys(d.Fields)) {
+		if volatile[k] {
+			continue
+		}
+		put(k)
+		put(strconv.Itoa(len(d.Fields[k])))
+		for _, v := range d.Fields[k] {
+			put(v)
+		}
+	}
+	return h.Sum(nil)[:16]
+}
+
+// retryable reports whether sending again may help.
+func retryable(err error) bool {
+	var lost *chain.LostWritesError
+	return errors.As(err, &lost) || fault.Is(err, fault.Transient)
+}
+
+// wait sleeps before attempt n, doubling, unless ctx ends.
+func wait(ctx context.Context, d time.Duration, n int) error {
+	t := time.NewTimer(d << min(n, 6))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

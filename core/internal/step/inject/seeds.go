@@ -1,0 +1,159 @@
+// Package inject puts seeds into the CrawlDB. It owns the seed list's form
+// (Nutch's: a URL, then key=value pairs, separated by tabs) and where lists come from; how a seed
+// merges with a record is package transition's.
+package inject
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gonutch/crawler/core/internal/db/transition"
+	"github.com/gonutch/crawler/sdk/model"
+)
+
+// Seed is one line of a seed list.
+type Seed struct {
+	URL   string
+	Where string // file:line, or "command line"
+	transition.Seed
+}
+
+// maxLine bounds a line of a seed list.
+const maxLine = 1 << 20
+
+// Read reads seeds from sources: "-" is stdin, a name with a scheme is itself a
+// seed, a folder stands for the plain files in it, anything else is a file.
+// All faults are reported together, each with its place.
+func Read(sources []string, stdin io.Reader) ([]Seed, error) {
+	var seeds []Seed
+	var errs []error
+	for _, src := range sources {
+		var got []Seed
+		var err error
+		switch {
+		case src == "-":
+			got, err = parse("standard input", stdin)
+		case strings.Contains(src, "://"):
+			got = []Seed{{URL: strings.TrimSpace(src), Where: "command line"}}
+		default:
+			got, err = readPath(src)
+		}
+		seeds = append(seeds, got...)
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	if len(seeds) == 0 {
+		return nil, fmt.Errorf("no seeds in %s: a seed list has one URL on each line; blank lines and lines that start with # don't count", strings.Join(sources, ", "))
+	}
+	return seeds, nil
+}
+
+func readPath(path string) ([]Seed, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("read seeds: %w", err)
+	}
+	if !info.IsDir() {
+		return readFile(path)
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, fmt.Errorf("read seeds: %w", err)
+	}
+	var seeds []Seed
+	var errs []error
+	for _, e := range entries {
+		if !e.Type().IsRegular() || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		got, err := readFile(filepath.Join(path, e.Name()))
+		seeds = append(seeds, got...)
+		errs = append(errs, err)
+	}
+	return seeds, errors.Join(errs...)
+}
+
+func readFile(path string) (seeds []Seed, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read seeds: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return parse(path, f)
+}
+
+func parse(name string, r io.Reader) ([]Seed, error) {
+	var seeds []Seed
+	var errs []error
+	sc := bufio.NewScanner(r)
+	sc.Buffer(make([]byte, 64<<10), maxLine)
+	for n := 1; sc.Scan(); n++ {
+		line := strings.TrimSpace(sc.Text())
+		if n == 1 {
+			line = strings.TrimPrefix(line, "\ufeff")
+		}
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		where := fmt.Sprintf("%s:%d", name, n)
+		s, err := parseLine(line)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", where, err))
+			continue
+		}
+		s.Where = where
+		seeds = append(seeds, s)
+	}
+	if err := sc.Err(); err != nil {
+		errs = append(errs, fmt.Errorf("read seeds: %s: %w", name, err))
+	}
+	return seeds, errors.Join(errs...)
+}
+
+// parseLine reads "URL TAB key=value TAB …" (nutch.md 6.2).
+func parseLine(line string) (Seed, error) {
+	parts := strings.Split(line, "\t")
+	s := Seed{URL: strings.TrimSpace(parts[0])}
+	for _, p := range parts[1:] {
+		key, value, ok := strings.Cut(strings.TrimSpace(p), "=")
+		if key == "" && !ok {
+			continue
+		}
+		if !ok {
+			return s, fmt.Errorf("%q after the URL is not key=value", p)
+		}
+		switch key {
+		case "nutch.score":
+			f, err := strconv.ParseFloat(value, 64)
+			if err != nil || f < 0 || f > 1e12 {
+				return s, fmt.Errorf("nutch.score=%s: want a number from 0 on", value)
+			}
+			s.Score, s.ScoreSet = int64(f*model.Micro), true
+		case "nutch.fetchInterval", "nutch.fetchInterval.fixed":
+			sec, err := strconv.ParseInt(value, 10, 64)
+			if err != nil || sec <= 0 || sec > 100*365*24*3600 {
+				return s, fmt.Errorf("%s=%s: want a number of seconds", key, value)
+			}
+			if s.FixedInterval && key == "nutch.fetchInterval" {
+				continue // the fixed one wins
+			}
+			s.Interval = time.Duration(sec) * time.Second
+			s.FixedInterval = key == "nutch.fetchInterval.fixed"
+		default:
+			if s.Metadata == nil {
+				s.Metadata = model.Metadata{}
+			}
+			s.Metadata.Add(key, value)
+		}
+	}
+	return s, nil
+}

@@ -1,0 +1,174 @@
+// Package invert turns the outlinks of a segment's pages into inlinks of their
+// targets. It owns the walk over a segment; what the LinkDB keeps is linkdb's.
+package invert
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/gonutch/crawler/core/internal/config"
+	"github.com/gonutch/crawler/core/internal/db/crawldb"
+	"github.com/gonutch/crawler/core/internal/db/linkdb"
+	"github.com/gonutch/crawler/core/internal/segment"
+	"github.com/gonutch/crawler/core/internal/store"
+	"github.com/gonutch/crawler/core/internal/urlkey"
+)
+
+// LoadConfig reads section linkdb.
+func LoadConfig(c *config.Config) (linkdb.Options, error) {
+	var l struct {
+		MaxInlinks     int  `hcl:"max_inlinks"`
+		IgnoreInternal bool `hcl:"ignore_internal_links"`
+		IgnoreExternal bool `hcl:"ignore_external_links"`
+		MaxAnchor      int  `hcl:"max_anchor_length"`
+	}
+	if err := c.Decode("linkdb", &l); err != nil {
+		return linkdb.Options{}, err
+	}
+	return linkdb.Options{
+		MaxInlinks: l.MaxInlinks, IgnoreInternal: l.IgnoreInternal, IgnoreExternal: l.IgnoreExternal, MaxAnchor: l.MaxAnchor,
+	}, nil
+}
+
+// Deps are what the step works with.
+type Deps struct {
+	DB    *crawldb.DB
+	Segs  *segment.Segments
+	Links *linkdb.DB
+	// MarkTargets says that the documents of link targets depend on their inlinks and
+	// are to be indexed again when these change.
+	MarkTargets bool
+}
+
+// Report says what the step did.
+type Report struct {
+	Pages   int `json:"pages"`
+	Added   int `json:"added"`
+	Removed int `json:"removed"`
+	Ignored int `json:"ignored"`
+	Trimmed int `json:"trimmed"`
+}
+
+// portion bounds the pages of one batch.
+const portion = 200
+
+// Run inverts the applied pages of a segment. Running it again changes nothing.
+func Run(ctx context.Context, d Deps, seg string) (Report, error) {
+	var rep Report
+	var keys []urlkey.Key
+	flush := func() error {
+		if len(keys) == 0 {
+			return nil
+		}
+		err := d.invert(ctx, seg, keys, &rep)
+		keys = keys[:0]
+		return err
+	}
+	err := d.Segs.Each(ctx, seg, segment.PartApplied, func(k urlkey.Key) error {
+		if keys = append(keys, k); len(keys) < portion {
+			return nil
+		}
+		return flush()
+	})
+	if err = errors.Join(err, flush()); err != nil {
+		return rep, fmt.Errorf("invert links of segment %s: %w", seg, err)
+	}
+	rep.Trimmed, err = d.Links.Trim(ctx)
+	return rep, err
+}
+
+type change struct {
+	key         urlkey.Key
+	before, now []linkdb.Link
+}
+
+func (d Deps) invert(ctx context.Context, seg string, keys []urlkey.Key, rep *Report) error {
+	var changes []change
+	for _, k := range keys {
+		c, ok, err := d.change(seg, k)
+		if err != nil {
+			return err
+		}
+		if ok {
+			changes = append(changes, c)
+		}
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	var add Report
+	err := d.DB.Update(ctx, func(tx *crawldb.Tx) error {
+		add = Report{}
+		for _, c := range changes {
+			st := d.Links.Replace(tx.Tx, c.key, c.before, c.now)
+			add.Pages++
+			add.Added += st.Added
+			add.Removed += st.Removed
+			add.Ignored += st.IgnoredInternal + st.IgnoredExternal
+			if d.MarkTargets && st.Added+st.Removed > 0 {
+				if err := mark(tx, c); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	rep.Pages += add.Pages
+	rep.Added += add.Added
+	rep.Removed += add.Removed
+	rep.Ignored += add.Ignored
+	return err
+}
+
+// change finds the links a page has now and those it had when it was inverted
+// before. A page that was fetched without content keeps its links, unless it
+// has none any more because it is gone.
+func (d Deps) change(seg string, k urlkey.Key) (change, bool, error) {
+	c := change{key: k}
+	has, err := d.Segs.Has(seg, segment.PartParseData, k)
+	if err != nil || !has {
+		return c, false, err
+	}
+	now, err := d.Segs.Outlinks(seg, k)
+	if err != nil {
+		return c, false, err
+	}
+	c.now = links(now)
+	previous, err := d.DB.Store().Get(segment.PartKey(seg, segment.PartApplied, k))
+	if err != nil {
+		return c, false, err
+	}
+	if len(previous) > 0 && string(previous) != seg {
+		before, err := d.Segs.Outlinks(string(previous), k)
+		if err != nil {
+			return c, false, err
+		}
+		c.before = links(before)
+	}
+	return c, len(c.now)+len(c.before) > 0, nil
+}
+
+func links(in []segment.Link) []linkdb.Link {
+	out := make([]linkdb.Link, len(in))
+	for i := range in {
+		out[i] = linkdb.Link{Target: urlkey.FromURL(in[i].URL), Anchor: in[i].Anchor, Metadata: in[i].Metadata}
+	}
+	return out
+}
+
+// mark lets targets that the index holds be looked at again.
+func mark(tx *crawldb.Tx, c change) error {
+	for _, list := range [][]linkdb.Link{c.before, c.now} {
+		for _, l := range list {
+			has, err := tx.Tx.Store().Has(store.Key(store.PrefixDocState, l.Target))
+			if err != nil {
+				return err
+			}
+			if has {
+				tx.IndexDirty(l.Target)
+			}
+		}
+	}
+	return nil
+}

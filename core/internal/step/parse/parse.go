@@ -1,0 +1,344 @@
+// Package parse turns fetched content into what later steps need: text, title
+// and the outlinks that are wanted. It owns which outlinks of a page count:
+// limits, internal and external rules, normalisation, filters, duplicates. It
+// must not know how content was fetched, where a parse is stored or what a
+// link does to scores.
+package parse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/gonutch/crawler/core/internal/chain"
+	"github.com/gonutch/crawler/core/internal/config"
+	"github.com/gonutch/crawler/core/internal/segment"
+	"github.com/gonutch/crawler/core/internal/signature"
+	"github.com/gonutch/crawler/core/internal/urlkey"
+	"github.com/gonutch/crawler/sdk/extension/urlexemption"
+	"github.com/gonutch/crawler/sdk/extension/urlnormalizer"
+	"github.com/gonutch/crawler/sdk/model"
+)
+
+// Config are the settings that concern parsing, from the sections parse,
+// parser and db.
+type Config struct {
+	FilterURLs, NormalizeURLs bool
+	SkipTruncated             bool
+	StoreText                 bool
+	MaxText                   int // characters, negative: no limit
+	Links                     LinkRules
+	Signature                 signature.Config
+}
+
+// LinkRules say which outlinks and redirect targets count.
+type LinkRules struct {
+	IgnoreInternal bool
+	IgnoreExternal bool
+	ByDomain       bool // what internal and external go by
+	AlsoRedirects  bool
+	MaxPerPage     int // negative: no limit
+	MaxLength      int // bytes
+}
+
+// LoadConfig reads the settings.
+func LoadConfig(c *config.Config) (Config, error) {
+	var p struct {
+		FilterURLs    bool `hcl:"filter_urls"`
+		NormalizeURLs bool `hcl:"normalize_urls"`
+	}
+	var pr struct {
+		SkipTruncated bool `hcl:"skip_truncated"`
+		StoreText     bool `hcl:"store_text"`
+		MaxTextLength int  `hcl:"max_text_length"`
+	}
+	var d struct {
+		IgnoreInternal bool    `hcl:"ignore_internal_links"`
+		IgnoreExternal bool    `hcl:"ignore_external_links"`
+		Mode           string  `hcl:"ignore_external_links_mode"`
+		AlsoRedirects  bool    `hcl:"ignore_also_redirects"`
+		MaxOutlinks    int     `hcl:"max_outlinks_per_page"`
+		MaxLength      int     `hcl:"max_outlink_length"`
+		Signature      string  `hcl:"signature"`
+		MinTokenLen    int     `hcl:"signature_text_profile_min_token_len"`
+		QuantRate      float64 `hcl:"signature_text_profile_quant_rate"`
+		SecSortLex     bool    `hcl:"signature_text_profile_sec_sort_lex"`
+	}
+	if err := errors.Join(c.Decode("parse", &p), c.Decode("parser", &pr), c.Decode("db", &d)); err != nil {
+		return Config{}, err
+	}
+	return Config{
+		FilterURLs: p.FilterURLs, NormalizeURLs: p.NormalizeURLs, SkipTruncated: pr.SkipTruncated,
+		StoreText: pr.StoreText, MaxText: pr.MaxTextLength,
+		Links: LinkRules{
+			IgnoreInternal: d.IgnoreInternal, IgnoreExternal: d.IgnoreExternal, ByDomain: d.Mode == "byDomain",
+			AlsoRedirects: d.AlsoRedirects, MaxPerPage: d.MaxOutlinks, MaxLength: d.MaxLength,
+		},
+		Signature: signature.Config{
+			Name: strings.ReplaceAll(d.Signature, "_", "-"), MinTokenLen: d.MinTokenLen, QuantRate: d.QuantRate, SecSortLex: d.SecSortLex,
+		},
+	}, nil
+}
+
+// Plugins are the chains that parsing needs; chain.Chains has them.
+type Plugins interface {
+	Parse(ctx context.Context, content *model.Content) (*chain.ParseResult, error)
+	NormalizeFilter(ctx context.Context, scope urlnormalizer.Scope, urls []string) ([]chain.URLResult, error)
+	Exempt(ctx context.Context, pairs []urlexemption.Pair) ([]bool, error)
+}
+
+// Parser parses documents. It keeps no state of its own and is safe for
+// concurrent use; many goroutines should use it at once, so that calls to
+// plugins carry many pages.
+type Parser struct {
+	cfg     Config
+	plugins Plugins
+}
+
+// New returns a parser.
+func New(cfg Config, plugins Plugins) (*Parser, error) {
+	if err := cfg.Signature.Validate(); err != nil {
+		return nil, fmt.Errorf("db.signature: %w", err)
+	}
+	return &Parser{cfg: cfg, plugins: plugins}, nil
+}
+
+// Parse parses one document. A document that can't be parsed is a Parsed with
+// a failed status; the error is not nil only when nothing can be parsed any more or ctx has ended.
+func (p *Parser) Parse(ctx context.Context, c *model.Content) (*segment.Parsed, error) {
+	if c.Truncated != "" && p.cfg.SkipTruncated {
+		return p.failed(c, model.ParseFailedTruncated, "content is truncated ("+c.Truncated+") and parser.skip_truncated is on", ""), nil
+	}
+	r, err := p.plugins.Parse(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if r.Err != nil {
+		return p.failed(c, model.ParseFailedException, r.Err.Error(), r.Parser), nil
+	}
+	if len(r.Parses) == 0 {
+		return p.failed(c, model.ParseFailedException, "the parser returned nothing", r.Parser), nil
+	}
+	main := &r.Parses[0]
+	out := &segment.Parsed{
+		Status: main.Status, Title: main.Title, Robots: main.Robots, Canonical: main.Canonical, Charset: main.Charset,
+		Language: main.Language, Base: c.Base, ContentMeta: main.ContentMeta, ParseMeta: main.ParseMeta,
+		Parser: r.Parser, AllLinks: len(main.Outlinks), Signature: signature.Compute(p.cfg.Signature, c.URL, c.Body, main.Text),
+	}
+	if out.ContentMeta == nil {
+		out.ContentMeta = model.Metadata{}
+	}
+	out.ContentMeta.Set("Content-Type", c.MIMEType)
+	if !main.Status.OK() {
+		return out, nil
+	}
+	if p.cfg.StoreText {
+		out.Text = cut(main.Text, p.cfg.MaxText)
+	}
+	out.Outlinks, out.Dropped, err = p.Outlinks(ctx, c.URL, main.Outlinks)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (p *Parser) failed(c *model.Content, minor model.ParseMinor, message, parser string) *segment.Parsed {
+	return &segment.Parsed{
+		Status: model.ParseStatus{Major: model.ParseFailed, Minor: minor, Message: message}, Base: c.Base, Parser: parser,
+		ContentMeta: model.Metadata{"Content-Type": {c.MIMEType}}, Signature: signature.Compute(p.cfg.Signature, c.URL, c.Body, ""),
+	}
+}
+
+// cut shortens s to n characters.
+func cut(s string, n int) string {
+	if n < 0 || len(s) <= n {
+		return s
+	}
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}
+
+// Reasons for dropping a link, besides the id of the plugin that dropped it.
+const (
+	DropLength    = "too_long"
+	DropInternal  = "internal"
+	DropExternal  = "external"
+	DropSelf      = "self"
+	DropDuplicate = "duplicate"
+	DropLimit     = "max_outlinks"
+	DropError     = "plugin_error"
+)
+
+// Outlinks returns the links of page from that count, normalized, in page
+// order, and how many were dropped for which reason.
+func (p *Parser) Outlinks(ctx context.Context, from string, links []model.Outlink) ([]segment.Link, map[string]int64, error) {
+	if len(links) == 0 {
+		return nil, nil, nil
+	}
+	drops := map[string]int64{}
+	rule := newScope(from, p.cfg.Links)
+	limit := p.cfg.Links.MaxPerPage
+	if limit < 0 {
+		limit = len(links)
+	}
+	out := make([]segment.Link, 0, min(limit, len(links)))
+	seen := make(map[string]struct{}, min(limit, len(links)))
+	// A page with thousands of links needs only the first that pass.
+	for start := 0; start < len(links); {
+		if len(out) >= limit {
+			drops[DropLimit] += int64(len(links) - start)
+			break
+		}
+		end := min(len(links), start+max(64, 2*(limit-len(out))))
+		cand, err := p.candidates(ctx, rule, links[start:end], drops)
+		if err != nil {
+			return nil, nil, err
+		}
+		for i := range cand.links {
+			l, r := cand.links[i], &cand.results[i]
+			switch {
+			case r.Err != nil:
+				drops[DropError]++
+			case r.Dropped:
+				drops[r.Plugin]++
+			case r.URL == from:
+				drops[DropSelf]++
+			case len(out) >= limit:
+				drops[DropLimit]++
+			default:
+				if _, dup := seen[r.URL]; dup {
+					drops[DropDuplicate]++
+					continue
+				}
+				seen[r.URL] = struct{}{}
+				out = append(out, segment.Link{URL: r.URL, Anchor: l.Anchor, Tag: l.Tag, Metadata: l.Metadata})
+			}
+		}
+		start = end
+	}
+	if len(drops) == 0 {
+		drops = nil
+	}
+	return out, drops, nil
+}
+
+type candidates struct {
+	links   []*model.Outlink
+	results []chain.URLResult
+}
+
+func (p *Parser) candidates(ctx context.Context, rule scope, links []model.Outlink, drops map[string]int64) (candidates, error) {
+	var c candidates
+	var external []urlexemption.Pair
+	var externalAt []int
+	urls := make([]string, 0, len(links))
+	c.links = make([]*model.Outlink, 0, len(links))
+	for i := range links {
+		l := &links[i]
+		if len(l.URL) > p.cfg.Links.MaxLength {
+			drops[DropLength]++
+			continue
+		}
+		switch rule.check(l.URL) {
+		case DropInternal:
+			drops[DropInternal]++
+			continue
+		case DropExternal:
+			external = append(external, urlexemption.Pair{From: rule.from, To: l.URL})
+			externalAt = append(externalAt, len(urls))
+		}
+		c.links = append(c.links, l)
+		urls = append(urls, l.URL)
+	}
+	if len(external) > 0 {
+		exempt, err := p.plugins.Exempt(ctx, external)
+		if err != nil {
+			return c, err
+		}
+		drop := make(map[int]bool, len(external))
+		for i, at := range externalAt {
+			if !exempt[i] {
+				drop[at] = true
+				drops[DropExternal]++
+			}
+		}
+		kept, keptURLs := c.links[:0], urls[:0]
+		for i := range urls {
+			if !drop[i] {
+				kept, keptURLs = append(kept, c.links[i]), append(keptURLs, urls[i])
+			}
+		}
+		c.links, urls = kept, keptURLs
+	}
+	var err error
+	c.results, err = p.plugins.NormalizeFilter(ctx, urlnormalizer.ScopeOutlink, urls)
+	return c, err
+}
+
+// scope judges links as internal or external to a page.
+type scope struct {
+	LinkRules
+	from, site string
+}
+
+func newScope(from string, r LinkRules) scope {
+	s := scope{LinkRules: r, from: from}
+	if r.IgnoreInternal || r.IgnoreExternal {
+		s.site = s.siteOf(from)
+	}
+	return s
+}
+
+func (s scope) siteOf(url string) string {
+	if s.ByDomain {
+		return urlkey.Domain(url)
+	}
+	return urlkey.Host(url)
+}
+
+func (s scope) check(url string) string {
+	if !s.IgnoreInternal && !s.IgnoreExternal {
+		return ""
+	}
+	switch same := s.siteOf(url) == s.site; {
+	case same && s.IgnoreInternal:
+		return DropInternal
+	case !same && s.IgnoreExternal:
+		return DropExternal
+	}
+	return ""
+}
+
+// Redirect judges the target of a redirect from page from: the same rules as for
+// outlinks, exemptions included. It returns the normalized target, or why it is dropped.
+func (p *Parser) Redirect(ctx context.Context, from, target string) (url, dropped string, err error) {
+	q := *p
+	if !q.cfg.Links.AlsoRedirects {
+		q.cfg.Links.IgnoreInternal, q.cfg.Links.IgnoreExternal = false, false
+	}
+	drops := map[string]int64{}
+	one := []model.Outlink{{URL: target}}
+	c, err := q.candidates(ctx, newScope(from, q.cfg.Links), one, drops)
+	if err != nil {
+		return "", "", err
+	}
+	for why := range drops {
+		return "", why, nil
+	}
+	r := c.results[0]
+	switch {
+	case r.Err != nil:
+		return "", DropError, nil
+	case r.Dropped:
+		return "", r.Plugin, nil
+	case r.URL == from:
+		return "", DropSelf, nil
+	}
+	return r.URL, "", nil
+}
