@@ -45,7 +45,7 @@ type Config struct {
 	Delay      time.Duration
 	MaxPerHost int // most requests at a time; 0 checks none
 
-	Log io.Writer // one line per request, see LogHeader; nil means none. Written by one goroutine at a time.
+	Log io.Writer `json:"-"` // one line per request, see LogHeader; nil means none. Written by one goroutine at a time.
 }
 
 // Shares holds the probability of each feature, between 0 and 1. The first group is

@@ -108,8 +108,15 @@ func TestCheckFindsEveryKindOfDifference(t *testing.T) {
 		for u, s := range good {
 			c.Add(u, s)
 		}
-		c.Add(page, model.StatusDBFetched)
-		if got := c.Done(); len(got) != 1 || got[0].Kind != DiffTwice {
+		hop := ""
+		for u := range good {
+			if strings.Contains(u, "/hop") {
+				hop = u
+			}
+		}
+		c.Add(page, good[page])
+		c.Add(hop, good[hop])
+		if got := c.Done(); len(got) != 2 || got[0].Kind != DiffTwice || got[1].Kind != DiffTwice {
 			t.Errorf("%v", got)
 		}
 	})
