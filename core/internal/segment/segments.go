@@ -18,7 +18,7 @@ func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys
 // Options configure the segments of a crawl directory.
 type Options struct {
 	MaxFileSize int64  // bytes after which a WARC file is closed; 0 is 1 GiB
-	Level       int    // gzip level 1 to 9; 0 is 2
+	Level       int    // gzip level 1 to 9; 0 is 1
 	Software    string // named in warcinfo records
 	Operator    string // contact, named in warcinfo records; may be empty
 	UserAgent   string // named in warcinfo records; may be empty
@@ -41,7 +41,7 @@ func Open(ctx context.Context, s *store.Store, o Options) (*Segments, error) {
 		o.MaxFileSize = 1 << 30
 	}
 	if o.Level == 0 {
-		o.Level = 2
+		o.Level = 1
 	}
 	if o.Level < 1 || o.Level > 9 {
 		return nil, fmt.Errorf("segment.warc_compression is %d, want 1 to 9", o.Level)

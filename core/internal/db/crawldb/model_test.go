@@ -404,7 +404,7 @@ func TestModel(t *testing.T) {
 				default:
 					must(t, m.s.Compact(context.Background(), nil, nil))
 				}
-				if i%10 == 0 {
+				if i%20 == 0 {
 					m.check()
 				}
 			}
@@ -413,4 +413,3 @@ func TestModel(t *testing.T) {
 		})
 	}
 }
-
