@@ -57,12 +57,12 @@ func testPlugin() sdk.Plugin {
 		if err := env.Settings.Decode(&w); err != nil {
 			return nil, err
 		}
-		return &sdk.Extensions{URLFilter: w}, nil
+		return &sdk.Extensions{URLFilter: w, Parser: links{usualParse()}}, nil
 	}}
 }
 
 // start starts this test binary as a plugin process.
-func start(t *testing.T, env ...string) (*plugin.Client, *grpc.ClientConn) {
+func start(t testing.TB, env ...string) (*plugin.Client, *grpc.ClientConn) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append([]string{childEnv + "=1", handshake.EnvSocketDir + "=" + t.TempDir()}, env...)
