@@ -149,8 +149,8 @@ func TestEndlessHead(t *testing.T) {
 	}
 }
 
-// Garbage behind an answer without a body must not become the next answer.
-func TestGarbageBehind304(t *testing.T) {
+// Garbage behind an answer must not become the next answer.
+func TestGarbageBehindAnswer(t *testing.T) {
 	s := testsite.StartRaw(t, func(c net.Conn) {
 		r := bufio.NewReader(c)
 		for readRequest(r) {
@@ -158,7 +158,7 @@ func TestGarbageBehind304(t *testing.T) {
 		}
 	})
 	f := fetcher(t)
-	for range 10 {
+	for range 50 {
 		if r := get(t, f, s.URL("/")); r.Status.Code != model.ProtocolNotFound {
 			t.Fatalf("%v %q", r.Status, r.Body)
 		}
@@ -172,6 +172,37 @@ func TestGarbageBehind304(t *testing.T) {
 	for range 10 {
 		if r := get(t, f, g.URL("/")); r.Status.HTTP != 304 || len(r.Body) != 0 {
 			t.Fatalf("%v %q", r.Status, r.Body)
+		}
+	}
+}
+
+func TestFraming(t *testing.T) {
+	const ok = "HTTP/1.1 200 OK\r\n"
+	for _, tc := range []struct{ head, body, surplus string }{
+		{ok + "Content-Length: 2\r\n\r\n", "hi", "evil"},
+		{ok + "content-length: 0\r\n\r\n", "", "evil"},
+		{"HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n", "", "evil"},
+		{"HTTP/1.1 204 No Content\r\n\r\n", "", "evil"},
+		{"HTTP/1.1 101 Switching\r\nContent-Length: 1\r\n\r\n", "anything", ""},
+		{ok + "\r\n", "anything", ""},
+		{ok + "Transfer-Encoding: gzip\r\nContent-Length: 1\r\n\r\n", "anything", ""},
+		{ok + "Content-Length: 1\r\nTransfer-Encoding: Chunked\r\n\r\n", "2\r\nhi\r\n0\r\n\r\n", "evil"},
+		{ok + "Transfer-Encoding: chunked\r\n\r\n", "A;x=y\r\n0123456789\r\n0001\r\nx\r\n000\r\nTrailer: x\r\nT: y\r\n\r\n", "0\r\n\r\n"},
+		{ok + "Transfer-Encoding: chunked\r\n\r\n", "2\nhi\n0\n\n", "evil"},
+		{ok + "Transfer-Encoding: chunked\r\n\r\n", "0\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n"},
+		{ok + "Transfer-Encoding: chunked\r\n\r\n", "xyz\r\nanything", ""},
+		{ok + "Transfer-Encoding: chunked\r\n\r\n", "2\r\nhianything", ""},
+		{ok + "Transfer-Encoding: chunked\r\n\r\n", "ffffffffffffffffffff\r\nanything", ""},
+	} {
+		all := tc.body + tc.surplus
+		for size := 1; size <= len(all)+1; size++ {
+			f, n := framingOf([]byte(tc.head)), 0
+			for i := 0; i < len(all); i += size {
+				n += f.scan([]byte(all[i:min(i+size, len(all))]))
+			}
+			if n != len(tc.body) {
+				t.Errorf("%q: %q of %q belongs to it, in pieces of %d", tc.head, all[:n], all, size)
+			}
 		}
 	}
 }

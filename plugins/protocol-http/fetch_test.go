@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,6 +23,7 @@ import (
 	"github.com/gonutch/crawler/sdk"
 	"github.com/gonutch/crawler/sdk/extension/protocol"
 	"github.com/gonutch/crawler/sdk/fault"
+	"github.com/gonutch/crawler/sdk/manifest"
 	"github.com/gonutch/crawler/sdk/model"
 	"github.com/gonutch/crawler/sdk/setting"
 	"github.com/gonutch/crawler/sdk/testsite"
@@ -350,6 +352,45 @@ func TestHTTP2(t *testing.T) {
 	}
 }
 
+// What can go wrong within HTTP/2, whose connection outlives it.
+func TestHTTP2Trouble(t *testing.T) {
+	s := testsite.Start(t, testsite.Options{TLS: true, HTTP2: true})
+	s.Site().Handle("/abort", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	s.Site().Handle("/cut", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "part")
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	})
+	s.Site().Handle("/head", func(w http.ResponseWriter, _ *http.Request) {
+		for i := range 2000 {
+			w.Header().Set(fmt.Sprintf("X-%d", i), strings.Repeat("v", 40))
+		}
+	})
+	s.Site().File("/long", "text/plain", text(1<<20)).Page("/ok", "fine")
+	f := fetcher(t, func(c *Config) { c.HTTP.TLSCertificatesCheck, c.HTTP.ContentLimit = false, 1000 })
+	for _, tc := range []struct {
+		path      string
+		code      model.ProtocolCode
+		length    int
+		truncated string
+	}{
+		{"/abort", model.ProtocolException, 0, ""},
+		{"/cut", model.ProtocolSuccess, 4, "disconnect"},
+		{"/head", model.ProtocolException, 0, ""},
+		{"/long", model.ProtocolSuccess, 1000, "length"},
+	} {
+		for range 2 {
+			r := get(t, f, s.Site().URL(tc.path))
+			if r.Status.Code != tc.code || len(r.Body) != tc.length || r.Truncated != tc.truncated {
+				t.Errorf("%s: %v, %d bytes, truncated %q", tc.path, r.Status, len(r.Body), r.Truncated)
+			}
+			if r := get(t, f, s.Site().URL("/ok")); r.Protocol != "h2" || string(r.Body) != "fine" {
+				t.Errorf("after %s: %v", tc.path, r.Status)
+			}
+		}
+	}
+}
+
 func TestTLS(t *testing.T) {
 	s := testsite.Start(t, testsite.Options{TLS: true})
 	s.Site().Page("/", "x")
@@ -392,24 +433,26 @@ func TestCalledOff(t *testing.T) {
 }
 
 func TestTimeouts(t *testing.T) {
-	s := testsite.Start(t, testsite.Options{})
+	servers := []*testsite.Server{testsite.Start(t, testsite.Options{}), testsite.Start(t, testsite.Options{TLS: true, HTTP2: true})}
 	hang := func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
-	s.Site().Handle("/never", hang)
-	s.Site().Handle("/stops", func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.WriteString(w, "part")
-		_ = http.NewResponseController(w).Flush()
-		hang(w, r)
-	})
-	s.Site().Handle("/drip", func(w http.ResponseWriter, r *http.Request) {
-		for r.Context().Err() == nil {
-			_, _ = io.WriteString(w, ".")
+	for _, s := range servers {
+		s.Site().Handle("/never", hang)
+		s.Site().Handle("/stops", func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.WriteString(w, "part")
 			_ = http.NewResponseController(w).Flush()
-			select {
-			case <-time.After(5 * time.Millisecond):
-			case <-r.Context().Done():
+			hang(w, r)
+		})
+		s.Site().Handle("/drip", func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				_, _ = io.WriteString(w, ".")
+				_ = http.NewResponseController(w).Flush()
+				select {
+				case <-time.After(5 * time.Millisecond):
+				case <-r.Context().Done():
+				}
 			}
-		}
-	})
+		})
+	}
 	ms := func(n int) setting.Duration { return setting.Duration(time.Duration(n) * time.Millisecond) }
 	for _, tc := range []struct {
 		path        string
@@ -419,24 +462,53 @@ func TestTimeouts(t *testing.T) {
 		truncated   string
 		message     string
 	}{
-		{"/never", ms(60), ms(60000), 0, model.ProtocolException, "", "within the time limit (60ms)"},
-		{"/never", ms(60000), ms(60), 0, model.ProtocolException, "", "within read_timeout (60ms)"},
-		{"/never", ms(60000), ms(60000), 60 * time.Millisecond, model.ProtocolException, "", "within the time limit (60ms)"},
-		{"/stops", ms(60), ms(60000), 0, model.ProtocolSuccess, "time", "time is over"},
-		{"/stops", ms(60000), ms(60), 0, model.ProtocolSuccess, "time", "time is over"},
-		{"/drip", ms(200), ms(150), 0, model.ProtocolSuccess, "time", "time is over"},
+		{"/never", ms(100), ms(60000), 0, model.ProtocolException, "", "within the time limit (100ms)"},
+		{"/never", ms(60000), ms(100), 0, model.ProtocolException, "", "within read_timeout (100ms)"},
+		{"/never", ms(60000), ms(60000), 100 * time.Millisecond, model.ProtocolException, "", "within the time limit (100ms)"},
+		{"/stops", ms(500), ms(60000), 0, model.ProtocolSuccess, "time", "time is over"},
+		{"/stops", ms(60000), ms(500), 0, model.ProtocolSuccess, "time", "time is over"},
+		{"/drip", ms(900), ms(600), 0, model.ProtocolSuccess, "time", "time is over"},
 	} {
-		f := fetcher(t, func(c *Config) { c.HTTP.TimeLimit, c.HTTP.ReadTimeout = tc.total, tc.read })
-		r := fetch(t, f, &protocol.Request{URL: s.Site().URL(tc.path), Timeout: tc.perRequest})
-		if r.Status.Code != tc.code || r.Truncated != tc.truncated || !strings.Contains(r.Status.Message, tc.message) {
-			t.Errorf("%+v: %v, truncated %q", tc, r.Status, r.Truncated)
+		for _, s := range servers {
+			t.Run(fmt.Sprint(tc.path, tc.total, tc.read, s.Site().URL("")), func(t *testing.T) {
+				t.Parallel()
+				f := fetcher(t, func(c *Config) {
+					c.HTTP.TimeLimit, c.HTTP.ReadTimeout, c.HTTP.TLSCertificatesCheck = tc.total, tc.read, false
+				})
+				r := fetch(t, f, &protocol.Request{URL: s.Site().URL(tc.path), Timeout: tc.perRequest})
+				if r.Status.Code != tc.code || r.Truncated != tc.truncated || !strings.Contains(r.Status.Message, tc.message) {
+					t.Errorf("%v, truncated %q", r.Status, r.Truncated)
+				}
+				if tc.path == "/stops" && string(r.Body) != "part" || tc.path == "/drip" && len(r.Body) < 2 {
+					t.Errorf("body %q", r.Body)
+				}
+				if tc.path == "/drip" && r.Elapsed < 890*time.Millisecond {
+					t.Errorf("ended after %s although data kept coming", r.Elapsed)
+				}
+			})
 		}
-		if tc.path == "/stops" && string(r.Body) != "part" || tc.path == "/drip" && len(r.Body) < 2 {
-			t.Errorf("%s: body %q", tc.path, r.Body)
-		}
-		if tc.path == "/drip" && r.Elapsed < 190*time.Millisecond {
-			t.Errorf("a drip ended after %s although data kept coming", r.Elapsed)
-		}
+	}
+}
+
+func TestManifest(t *testing.T) {
+	m, err := manifest.Read("plugin.hcl", Plugin().Manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.ID != "protocol-http" || !slices.Equal(m.Provides[0].Schemes, []string{"http", "https"}) || !slices.Equal(m.Sections, []string{"http"}) {
+		t.Errorf("%+v", m)
+	}
+	own := map[string]any{}
+	for _, s := range m.Settings {
+		own[s.Name] = s.Default
+	}
+	js, err := json.Marshal(own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got OwnConfig
+	if err := (sdk.Settings{Own: js}).Decode(&got); err != nil || got != DefaultConfig().Own {
+		t.Errorf("the manifest's defaults are %+v (%v), the code's %+v", got, err, DefaultConfig().Own)
 	}
 }
 

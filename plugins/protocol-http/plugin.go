@@ -20,10 +20,10 @@ import (
 )
 
 //go:embed plugin.hcl
-var manifest []byte
+var manifestHCL []byte
 
 // Plugin describes the plugin to the SDK.
-func Plugin() sdk.Plugin { return sdk.Plugin{Manifest: manifest, New: New} }
+func Plugin() sdk.Plugin { return sdk.Plugin{Manifest: manifestHCL, New: New} }
 
 // New builds the plugin's extensions from the core's section http and its own
 // settings. Errors are fault.Invalid and say what to set where.

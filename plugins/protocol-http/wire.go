@@ -2,6 +2,7 @@ package protocolhttp
 
 import (
 	"bytes"
+	"io"
 	"net"
 	"slices"
 	"strings"
@@ -21,6 +22,8 @@ type wireConn struct {
 	inHead bool
 	now    *heads // of the exchange under way
 	out    []byte // repaired bytes that still have to be handed on
+	frame  framing
+	spent  bool // the server sent more than its answer; the connection is not to be used again
 }
 
 // heads are the heads of one exchange, each with its closing empty line; the
@@ -79,16 +82,31 @@ func (c *wireConn) Read(p []byte) (int, error) {
 			c.mu.Unlock()
 			return n, nil
 		}
+		spent := c.spent
 		c.mu.Unlock()
+		if spent {
+			return 0, io.EOF
+		}
 		n, err := c.Conn.Read(p)
 		c.mu.Lock()
 		switch {
 		case !c.inHead:
+			if m := c.frame.scan(p[:n]); m < n {
+				n, c.spent = m, true
+			}
 			c.mu.Unlock()
-			return n, err
+			if n > 0 || err != nil {
+				return n, err
+			}
 		case n > 0:
 			var asIs bool
 			asIs, c.inHead = c.absorb(p[:n])
+			if asIs {
+				end := len(c.now.response)
+				if m := end + c.frame.scan(p[end:n]); m < n {
+					n, c.spent = m, true
+				}
+			}
 			c.mu.Unlock()
 			if asIs {
 				return n, err
@@ -121,12 +139,13 @@ func (c *wireConn) absorb(p []byte) (asIs, inHead bool) {
 		// The common case: a whole head that needs no repair.
 		if end := headEnd(p, 0); end > 0 && !isInterim(p) && isClean(p[:end]) {
 			c.now.response = bytes.Clone(p[:end])
+			c.frame = framingOf(p[:end])
 			return true, false
 		}
 	}
 	from := max(0, len(h)-3)
 	h = append(h, p...)
-	c.out = c.out[:0]
+	c.out, c.frame = c.out[:0], framing{}
 	defer func() { c.now.response = h }()
 	for {
 		if h[0] == '\r' || h[0] == '\n' { // blank lines before the status line
@@ -154,12 +173,17 @@ func (c *wireConn) absorb(p []byte) (asIs, inHead bool) {
 			}
 			continue
 		}
+		start := len(c.out)
 		if isClean(h[:end]) {
 			c.out = append(c.out, h[:end]...)
 		} else {
 			c.out = repairHead(c.out, h[:end])
 		}
-		c.out = append(c.out, h[end:]...)
+		c.frame = framingOf(c.out[start:])
+		body := h[end:]
+		n := c.frame.scan(body)
+		c.spent = n < len(body)
+		c.out = append(c.out, body[:n]...)
 		h = h[:end]
 		return false, false
 	}
