@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// ordered returns the members that provide point: those named first in that
-// order, the rest by id.
+// ordered returns the members that provide point: those that first names, by
+// plugin or extension id, in that order, the rest by plugin id.
 func ordered(members map[string]*member, point string, first []string) []*member {
 	var out []*member
 	for _, m := range members {
@@ -17,10 +17,11 @@ func ordered(members map[string]*member, point string, first []string) []*member
 		}
 	}
 	rank := func(m *member) int {
-		if i := slices.Index(first, m.id); i >= 0 {
-			return i
+		i := slices.IndexFunc(first, func(name string) bool { return m.is(point, name) })
+		if i < 0 {
+			return len(first)
 		}
-		return len(first)
+		return i
 	}
 	slices.SortFunc(out, func(a, b *member) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a.id, b.id))
@@ -28,17 +29,42 @@ func ordered(members map[string]*member, point string, first []string) []*member
 	return out
 }
 
-// checkOrder reports names of an order that no chosen plugin answers to.
+// is reports whether name is the member's id, or that of its extension of the
+// point.
+func (m *member) is(point, name string) bool {
+	if m.id == name {
+		return true
+	}
+	for _, p := range m.provides(point) {
+		if p.Extension == name {
+			return true
+		}
+	}
+	return false
+}
+
+// checkOrder reports names in an order that no chosen plugin of the point
+// answers to, and plugins that are named twice.
 func checkOrder(members map[string]*member, point, setting string, first []string) []error {
 	var errs []error
-	for i, id := range first {
-		switch m := members[id]; {
-		case m == nil:
-			errs = append(errs, fmt.Errorf("%s: %q is not an active plugin", setting, id))
-		case len(m.provides(point)) == 0:
-			errs = append(errs, fmt.Errorf("%s: plugin %s provides no %s", setting, id, point))
-		case slices.Contains(first[:i], id):
-			errs = append(errs, fmt.Errorf("%s: %q is named twice", setting, id))
+	seen := map[*member]bool{}
+	for _, name := range first {
+		var found *member
+		for _, m := range members {
+			if len(m.provides(point)) > 0 && m.is(point, name) {
+				found = m
+			}
+		}
+		switch {
+		case found == nil && members[name] != nil:
+			errs = append(errs, fmt.Errorf("%s: plugin %s provides no %s", setting, name, point))
+		case found == nil:
+			errs = append(errs, fmt.Errorf("%s: %q is not an active plugin", setting, name))
+		case seen[found]:
+			errs = append(errs, fmt.Errorf("%s: plugin %s is named twice", setting, found.id))
+		}
+		if found != nil {
+			seen[found] = true
 		}
 	}
 	return errs

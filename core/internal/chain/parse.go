@@ -119,7 +119,7 @@ func (p *parserChain) candidates(mime string) []parserEntry {
 		if ids, ok := p.types[key]; ok {
 			for _, id := range ids {
 				for _, e := range p.entries {
-					if e.m.id == id {
+					if e.m.is(manifest.Parser, id) {
 						add(e)
 					}
 				}

@@ -145,7 +145,7 @@ func TestRandomKills(t *testing.T) {
 	c, host := outOfProcess(t, Options{CacheBytes: -1, MaxBatchItems: 50}, pluginhost.Options{BackoffMin: time.Millisecond}, nil, "chaos", "urlnormalizer-lower", "urlfilter-spam")
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
-	kills := 0
+	var kills atomic.Int64
 	wg.Go(func() {
 		for i := 0; ; i++ {
 			select {
@@ -155,7 +155,7 @@ func TestRandomKills(t *testing.T) {
 			}
 			for _, s := range host.Stats() {
 				if s.PID > 0 && len(s.ID)%3 == i%3 && syscall.Kill(s.PID, syscall.SIGKILL) == nil {
-					kills++
+					kills.Add(1)
 				}
 			}
 		}
@@ -168,7 +168,7 @@ func TestRandomKills(t *testing.T) {
 		return URLResult{URL: u}
 	}
 	done, start := 0, time.Now()
-	for done < 20000 || kills < 5 {
+	for done < 20000 || kills.Load() < 5 {
 		res := normalizeMany(t, c, 2000, 20, func(i int) string { return strings.ToUpper(want(i).URL) })
 		for i, r := range res {
 			if d := cmp.Diff(want(i), r); d != "" {
@@ -182,9 +182,9 @@ func TestRandomKills(t *testing.T) {
 	}
 	close(stop)
 	wg.Wait()
-	t.Logf("%d records, %d kills, %v", done, kills, time.Since(start))
-	if kills < 5 {
-		t.Errorf("only %d kills", kills)
+	t.Logf("%d records, %d kills, %v", done, kills.Load(), time.Since(start))
+	if kills.Load() < 5 {
+		t.Errorf("only %d kills", kills.Load())
 	}
 }
 

@@ -34,6 +34,9 @@ type guard struct {
 	log   hclog.Logger
 }
 
+// envGuard tells a guard that it is one.
+const envGuard = "CRAWLER_GUARD"
+
 const (
 	guardBye     = "bye"
 	guardTimeout = 5 * time.Second
@@ -46,7 +49,7 @@ func startGuard(exe, mark, dir string, spawn *spawner, log hclog.Logger) *guard 
 	if err == nil {
 		cmd := exec.Command(exe, "plugin", "guard", mark, dir)
 		cmd.Args[0] = "crawler"
-		cmd.Env = []string{"GOMAXPROCS=1", "GOMEMLIMIT=16777216"}
+		cmd.Env = []string{envGuard + "=1", "GOMAXPROCS=1"}
 		cmd.Stdin = r
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 		if err = spawn.start(cmd); err == nil {

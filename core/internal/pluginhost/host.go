@@ -14,6 +14,7 @@ import (
 
 	"github.com/gonutch/crawler/sdk"
 	"github.com/gonutch/crawler/sdk/fault"
+	"github.com/gonutch/crawler/sdk/handshake"
 	"github.com/gonutch/crawler/sdk/manifest"
 )
 
@@ -44,6 +45,10 @@ type Host struct {
 // Settings are asked for at every start of a process. The caller closes the
 // host.
 func New(opts Options, chosen []*manifest.Manifest, settings func(*manifest.Manifest) (sdk.Settings, error)) (*Host, error) {
+	if handshake.Started() || os.Getenv(envGuard) != "" {
+		return nil, fault.Errorf(fault.Invalid, "plugin host: this process was started as a plugin or guard: "+
+			"its main must handle \"plugin serve ID\" and \"plugin guard MARK DIR\" before anything else")
+	}
 	opts = opts.withDefaults()
 	dir, err := newRunDir(opts.RunDir)
 	if err != nil {
@@ -59,6 +64,7 @@ func New(opts Options, chosen []*manifest.Manifest, settings func(*manifest.Mani
 	}
 	h.guard = startGuard(opts.Executable, dir.mark, dir.path, h.spawn, h.log)
 	h.wg.Go(h.watch)
+	h.wg.Go(h.sweep)
 	return h, nil
 }
 

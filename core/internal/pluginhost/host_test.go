@@ -74,6 +74,9 @@ func TestLost(t *testing.T) {
 }
 
 func TestMemory(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector alone takes more memory than the limit")
+	}
 	for _, url := range []string{"hog:", "gulp:"} {
 		t.Run(url, func(t *testing.T) {
 			t.Parallel()
@@ -118,7 +121,7 @@ func TestStartFailures(t *testing.T) {
 		start, want string
 		kind        fault.Kind
 	}{
-		{"slow", "no answer within 400ms", fault.Transient},
+		{"slow", "no answer within", fault.Transient},
 		{"exit", "", fault.Shutdown},
 		{"panic", "no way to start", fault.Shutdown},
 		{"refuse", "the colour is wrong", fault.Permanent},
@@ -420,7 +423,7 @@ func TestEnvironment(t *testing.T) {
 	t.Setenv("MY_OWN", "passed")
 	t.Setenv("LANG", "C.UTF-8")
 	_, p := newHost(t, Options{
-		Env: map[string]string{"PLUGIN_SET": "1"}, PassEnv: []string{"MY_OWN"}, MaxProcs: 2, MemoryLimit: 100 << 20,
+		Env: map[string]string{"PLUGIN_SET": "1"}, PassEnv: []string{"MY_OWN"}, MaxProcs: 2, MemoryLimit: 1000 << 20,
 	}, nil)
 	env, err := ask(t.Context(), p, "env:")
 	if err != nil {
@@ -429,7 +432,7 @@ func TestEnvironment(t *testing.T) {
 	if strings.Contains(env, "secret") {
 		t.Errorf("the plugin sees secrets:\n%s", env)
 	}
-	for _, want := range []string{"PLUGIN_SET=1", "MY_OWN=passed", "LANG=C.UTF-8", "GOMAXPROCS=2", "GOMEMLIMIT=83886080"} {
+	for _, want := range []string{"PLUGIN_SET=1", "MY_OWN=passed", "LANG=C.UTF-8", "GOMAXPROCS=2", "GOMEMLIMIT=838860800"} {
 		if !strings.Contains(env, want+"\n") && !strings.HasSuffix(env, want) {
 			t.Errorf("%s is missing in\n%s", want, env)
 		}
@@ -438,12 +441,13 @@ func TestEnvironment(t *testing.T) {
 		t.Errorf("standard input: %s, %v", got, err)
 	}
 	limits, err := ask(t.Context(), p, "limits:")
-	if err != nil || !strings.Contains(limits, "oom 500") || !regexpData(limits, 200<<20) {
+	if err != nil || !strings.Contains(limits, "oom 500") || !maxData(limits, 2000<<20+dataSlack) {
 		t.Errorf("limits: %v\n%s", err, limits)
 	}
 }
 
-func regexpData(limits string, want int) bool {
+// maxData reports whether the text of /proc/PID/limits has that RLIMIT_DATA.
+func maxData(limits string, want int) bool {
 	for line := range strings.Lines(limits) {
 		if rest, ok := strings.CutPrefix(line, "Max data size"); ok {
 			return strings.Fields(rest)[0] == strconv.Itoa(want)

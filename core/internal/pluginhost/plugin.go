@@ -43,17 +43,18 @@ type Plugin struct {
 
 func newPlugin(h *Host, m *manifest.Manifest) *Plugin {
 	p := &Plugin{id: m.ID, man: m, host: h, changed: make(chan struct{})}
-	n := m.Concurrency
-	if n <= 0 {
-		n = h.opts.Concurrency
-		for _, e := range m.Provides {
-			if e.Point == manifest.Protocol {
-				n = 1 << 10 // the fetcher's threads are the limit
-			}
+	n, cells := h.opts.Concurrency, h.opts.QuarantineProcs
+	for _, e := range m.Provides {
+		if e.Point == manifest.Protocol {
+			n = 1 << 10           // the fetcher's threads are the limit
+			cells = max(cells, 8) // a fetch may take long through no fault of its own
 		}
 	}
+	if m.Concurrency > 0 {
+		n = m.Concurrency
+	}
 	p.slot = make(chan struct{}, n)
-	p.jail.init(p, h.opts.QuarantineProcs)
+	p.jail.init(p, cells)
 	return p
 }
 
@@ -168,6 +169,7 @@ func (p *Plugin) fail(err error) {
 func (p *Plugin) supervise(ctx context.Context) {
 	starts, deaths, everRan := 0, 0, false
 	for {
+		begun := time.Now()
 		pr, err := p.host.launch(ctx, p)
 		if ctx.Err() != nil {
 			if pr != nil {
@@ -179,8 +181,11 @@ func (p *Plugin) supervise(ctx context.Context) {
 		if err != nil {
 			starts++
 			limit := firstStarts
-			if everRan {
+			switch {
+			case everRan:
 				limit = p.host.opts.MaxCrashes
+			case time.Since(begun) >= p.host.opts.StartTimeout:
+				limit = 1 // somebody is waiting
 			}
 			if k := fault.KindOf(err); k == fault.Invalid || k == fault.Denied || starts >= limit {
 				p.fail(stopped(err, "%v", err))

@@ -151,20 +151,30 @@ type liveSet struct {
 	all map[*process]*Plugin
 }
 
-// watch looks at the memory of all plugins every Options.WatchInterval, and
-// ends idle quarantine processes.
+// watch looks at the memory of all plugins every Options.WatchInterval.
 func (h *Host) watch() {
-	t := time.NewTicker(h.opts.WatchInterval)
+	h.every(h.opts.WatchInterval, func(time.Time) { h.checkMemory() })
+}
+
+// sweep ends idle quarantine processes.
+func (h *Host) sweep() {
+	h.every(idleCell/4, func(now time.Time) {
+		for _, p := range h.plugins {
+			p.jail.sweep(now)
+		}
+	})
+}
+
+// every calls f again and again until the host is closed.
+func (h *Host) every(d time.Duration, f func(now time.Time)) {
+	t := time.NewTicker(d)
 	defer t.Stop()
 	for {
 		select {
 		case <-h.life.Done():
 			return
 		case now := <-t.C:
-			h.checkMemory()
-			for _, p := range h.plugins {
-				p.jail.sweep(now)
-			}
+			f(now)
 		}
 	}
 }

@@ -22,14 +22,17 @@ func procAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// restrict bounds what a started process may take. RLIMIT_DATA is twice the
-// limit: it stops what grows too fast for the watch. (RLIMIT_AS would hit
+// dataSlack is what runtimes map and hardly touch.
+const dataSlack = 256 << 20
+
+// restrict bounds what a started process may take. RLIMIT_DATA is well above
+// the limit: it stops what grows too fast for the watch. (RLIMIT_AS would hit
 // runtimes that only reserve address space.) When memory of the machine runs
 // out, the kernel takes plugins before the core.
 func restrict(pid int, memory int64) error {
 	if memory > 0 {
-		max := uint64(memory) * 2
-		if err := unix.Prlimit(pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: max, Max: max}, nil); err != nil {
+		data := uint64(memory)*2 + dataSlack
+		if err := unix.Prlimit(pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: data, Max: data}, nil); err != nil {
 			return fmt.Errorf("limit memory of process %d: %w", pid, err)
 		}
 	}
