@@ -24,6 +24,7 @@ import (
 	"github.com/gonutch/crawler/sdk"
 	"github.com/gonutch/crawler/sdk/extension/protocol"
 	"github.com/gonutch/crawler/sdk/fault"
+	"github.com/gonutch/crawler/sdk/manifest"
 	"github.com/gonutch/crawler/sdk/model"
 	"github.com/gonutch/crawler/sdk/setting"
 )
@@ -409,6 +410,16 @@ func TestNew(t *testing.T) {
 		if _, err := New(env(js)); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%s: error %v, want Invalid", js, err)
 		}
+	}
+}
+
+func TestManifest(t *testing.T) {
+	m, err := manifest.Read("plugin.hcl", Plugin().Manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.ID != "protocol-file" || cmp.Diff([]string{"file"}, m.Provides[0].Schemes) != "" || cmp.Diff([]string{"file"}, m.Sections) != "" {
+		t.Errorf("%+v", m)
 	}
 }
 

@@ -22,10 +22,10 @@ import (
 )
 
 //go:embed plugin.hcl
-var manifest []byte
+var manifestHCL []byte
 
 // Plugin describes the plugin to the SDK.
-func Plugin() sdk.Plugin { return sdk.Plugin{Manifest: manifest, New: New} }
+func Plugin() sdk.Plugin { return sdk.Plugin{Manifest: manifestHCL, New: New} }
 
 // Config is the core's section file.
 type Config struct {

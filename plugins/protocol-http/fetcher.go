@@ -361,16 +361,15 @@ func (f *Fetcher) describe(hr *http.Request, u *url.URL, x *exchange, resp *http
 	if resp.ProtoMajor == 2 {
 		out.Protocol = "h2"
 	}
-	w, exact := x.conn.(*wireConn)
-	switch {
-	case exact:
+	if w, exact := x.conn.(*wireConn); exact {
 		out.IP = w.peer
 		out.RawRequest, out.RawResponse = w.take(x.heads)
-	default:
-		if x.conn != nil && !x.proxied {
-			out.IP = peerOf(x.conn)
-		}
+	} else {
+		out.IP = peerOf(x.conn)
 		out.RawRequest, out.RawResponse = textRequest(hr, u), textResponse(resp)
+	}
+	if x.proxied { // what the proxy got may have a password and is not what the server got
+		out.IP, out.RawRequest = "", textRequest(hr, u)
 	}
 	st := &out.Status
 	st.HTTP = resp.StatusCode

@@ -47,6 +47,12 @@ func startProxy(s *testsite.Server, host, target string) {
 			w.WriteHeader(http.StatusProxyAuthRequired)
 			return
 		}
+		if r.URL.Path == "/broken" {
+			if c, _, err := http.NewResponseController(w).Hijack(); err == nil {
+				_, _ = io.WriteString(c, "HTTP/1.1 200: OK\r\nnonsense\r\n\r\nrepaired")
+			}
+			return
+		}
 		if r.Method != http.MethodConnect {
 			_, _ = fmt.Fprintf(w, "proxied %s", r.RequestURI)
 			return
@@ -81,6 +87,10 @@ func TestHTTPProxy(t *testing.T) {
 			}
 			if !strings.HasPrefix(string(r.RawRequest), "GET /p?q HTTP/1.1\r\nHost: site.example\r\n") || strings.Contains(string(r.RawRequest), "Authorization") {
 				t.Errorf("%s: request kept as %q", kind, r.RawRequest)
+			}
+			r = get(t, f, "http://site.example/broken")
+			if string(r.Body) != "repaired" || string(r.RawResponse) != "HTTP/1.1 200: OK\r\nnonsense\r\n\r\n" {
+				t.Errorf("%s: %v %q, head %q", kind, r.Status, r.Body, r.RawResponse)
 			}
 			r = get(t, f, "https://site.example/s")
 			if want := map[bool]string{true: "h2", false: "HTTP/1.1"}[h2]; string(r.Body) != "secret" || r.Protocol != want || r.IP != "" {

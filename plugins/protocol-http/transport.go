@@ -41,6 +41,10 @@ func (f *Fetcher) newTransport(cfg *Config, t *tls.Config) *http.Transport {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(cfg.HTTP.HTTP2)
+	perHost := cfg.Own.IdleConnectionsPerHost
+	if f.proxy != nil { // to net/http, all that goes through a proxy is one host
+		perHost = cfg.Own.IdleConnections
+	}
 	return &http.Transport{
 		DialContext:            f.dialPlain,
 		DialTLSContext:         f.dialTLS,
@@ -50,7 +54,7 @@ func (f *Fetcher) newTransport(cfg *Config, t *tls.Config) *http.Transport {
 		ResponseHeaderTimeout:  cfg.HTTP.ReadTimeout.D(),
 		MaxResponseHeaderBytes: int64(cfg.HTTP.MaxHeaderSize),
 		MaxIdleConns:           cfg.Own.IdleConnections,
-		MaxIdleConnsPerHost:    cfg.Own.IdleConnectionsPerHost,
+		MaxIdleConnsPerHost:    perHost,
 		IdleConnTimeout:        cfg.Own.IdleTimeout.D(),
 		DisableCompression:     true, // decoded here, with limits
 		ForceAttemptHTTP2:      cfg.HTTP.HTTP2,
@@ -72,10 +76,12 @@ func (f *Fetcher) dialPlain(ctx context.Context, _, _ string) (net.Conn, error) 
 	if err != nil {
 		return nil, err
 	}
+	var c net.Conn
 	if x.proxied {
-		return f.dialer.DialUnchecked(ctx, f.proxy.host, f.proxy.port)
+		c, err = f.dialer.DialUnchecked(ctx, f.proxy.host, f.proxy.port)
+	} else {
+		c, err = f.dialer.Dial(ctx, x.host, x.port, x.allowed)
 	}
-	c, err := f.dialer.Dial(ctx, x.host, x.port, x.allowed)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +101,11 @@ func (f *Fetcher) dialTLS(ctx context.Context, _, _ string) (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		return f.handshake(ctx, c, f.proxy.host, []string{"http/1.1"})
+		tc, err := f.handshake(ctx, c, f.proxy.host, []string{"http/1.1"})
+		if err != nil {
+			return nil, err
+		}
+		return newWireConn(tc, f.maxHead), nil
 	}
 	c, err := f.dialer.Dial(ctx, x.host, x.port, x.allowed)
 	if err != nil {

@@ -40,6 +40,9 @@ func newWireConn(c net.Conn, maxHead int) *wireConn {
 }
 
 func peerOf(c net.Conn) string {
+	if c == nil {
+		return ""
+	}
 	if a, ok := c.RemoteAddr().(*net.TCPAddr); ok {
 		return a.AddrPort().Addr().Unmap().String()
 	}
