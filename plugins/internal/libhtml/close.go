@@ -3,6 +3,9 @@ package libhtml
 // close handles an end tag by the insertion mode.
 func (s *stream) close(id elem) {
 	s.early = false
+	if s.lenient && id == eA && s.count[eA] == 0 {
+		s.closeA() // of a link too deep for the stack
+	}
 	switch s.mode {
 	case mBody:
 		s.closeBody(id)
@@ -171,9 +174,10 @@ func (s *stream) closeFormat(id elem) {
 			s.closeA()
 		}
 		s.cutOwn(i)
-	case s.stack[i].link:
-		s.stop("link around blocks that end later")
 	default:
+		if s.stack[i].link {
+			s.stop("link around blocks that end later")
+		}
 		s.split(i)
 	}
 }
@@ -220,6 +224,9 @@ func (s *stream) split(i int) {
 		inner++
 		s.misnested |= formatBit(n.id)
 		s.count[n.id]--
+		if n.id == unknown {
+			s.others[n.hash%256]--
+		}
 	}
 	s.stack = s.stack[:w]
 	// Eight blocks is where the algorithm gives up; more than three elements
@@ -231,13 +238,13 @@ func (s *stream) split(i int) {
 
 // closeOther handles "any other end tag".
 func (s *stream) closeOther(id elem) {
-	if id != unknown && s.count[id] == 0 && s.misnested == 0 {
+	if s.misnested == 0 && (s.count[id] == 0 || id == unknown && s.others[s.hash%256] == 0) {
 		return
 	}
 	i := len(s.stack) - 1
 	for ; i >= 0; i-- {
 		n := &s.stack[i]
-		if n.id == id && (id != unknown || equalNames(n.name, s.name)) {
+		if n.id == id && (id != unknown || n.hash == s.hash && equalNames(n.name, s.name)) {
 			break
 		}
 		if s.props.flags[n.id]&fSpecial != 0 {

@@ -26,7 +26,7 @@ func decodeEntity(dst, b []byte, attr bool) ([]byte, int) {
 	if i < len(b) && b[i] == ';' {
 		end++
 	}
-	if i == 1 {
+	if i <= 2 { // no name is that short
 		return append(dst, '&'), 1
 	}
 	if end > i {

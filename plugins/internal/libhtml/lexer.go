@@ -9,6 +9,7 @@ type lexer struct {
 	// The start or end tag read last.
 	id          elem
 	name        []byte // as written
+	hash        uint32 // elemHash of it
 	selfClosing bool
 	slashValue  bool // the tag ends in "/>" whose slash belongs to an unquoted value
 	attrs       attrs
@@ -50,7 +51,7 @@ func (l *lexer) readName(i int) int {
 		}
 		h = elemHash(h, c)
 	}
-	l.name = src[start:i]
+	l.name, l.hash = src[start:i], h
 	l.id = unknown
 	if i-start <= 10 {
 		l.id = elems.find(h, l.name)

@@ -284,6 +284,9 @@ func (s *stream) openAnchor() {
 	if s.stopped != "" {
 		return
 	}
+	if s.lenient {
+		s.closeA()
+	}
 	link := s.openA(&s.attrs)
 	n := s.push(eA)
 	if link && len(s.stack) > 0 && n == &s.stack[len(s.stack)-1] {
@@ -320,11 +323,6 @@ func (s *stream) closeOpenAnchor() {
 	}
 	if s.stack[i].link {
 		s.stop("nested links")
-		if s.lenient {
-			s.closeA()
-			s.stack[i].link = false
-		}
-		return
 	}
 	s.split(i)
 }

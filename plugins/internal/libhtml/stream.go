@@ -28,6 +28,7 @@ type node struct {
 	watch  bool   // its end shows in the output and depends on formatting: see stream.misnested
 	link   bool   // an a element whose end the sink wants
 	serial uint32 // of a form
+	hash   uint32 // of the name of an unknown element
 	name   []byte // of an unknown element, as written
 }
 
@@ -41,7 +42,9 @@ type stream struct {
 	props *props
 	stack []node
 	count [nElems]int // elements on the stack
-	mode  mode
+	// others counts the unknown elements on the stack by a part of their hash.
+	others [256]int
+	mode   mode
 	// early is true until the first token that ends the "initial" mode.
 	early  bool
 	quirks bool
@@ -223,7 +226,8 @@ func (s *stream) push(id elem) *node {
 	s.stack = append(s.stack, node{id: id})
 	n := &s.stack[len(s.stack)-1]
 	if id == unknown {
-		n.name = s.name
+		n.name, n.hash = s.name, s.hash
+		s.others[n.hash%256]++
 	}
 	s.count[id]++
 	if f&(fLine|fSpace) != 0 && f&fSpecial == 0 {
@@ -242,6 +246,9 @@ func (s *stream) pop() {
 	n := &s.stack[last]
 	f := s.props.flags[n.id]
 	s.count[n.id]--
+	if n.id == unknown {
+		s.others[n.hash%256]--
+	}
 	if n.watch {
 		s.watch--
 		if n.link {
