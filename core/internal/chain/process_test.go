@@ -314,3 +314,90 @@ func TestWriterLosses(t *testing.T) {
 		t.Error("no loss was reported")
 	}
 }
+
+// TestWriterIdleDeath kills the plugin between two calls.
+func TestWriterIdleDeath(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "index")
+	c, host := outOfProcess(t, Options{}, pluginhost.Options{BackoffMin: time.Millisecond}, nil, "indexer-file")
+	ws, err := c.OpenWriters(t.Context(), []WriterConfig{{Name: "w", Plugin: "indexer-file", Params: indexwriter.Params{"file": file}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := ws[0]
+	op := func(id string) []indexwriter.Op { return []indexwriter.Op{{Doc: model.Document{ID: id}}} }
+	kill := func() {
+		t.Helper()
+		pid := host.Stats()[0].PID
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		for host.Stats()[0].PID == pid {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	var lost *LostWritesError
+	if _, err := w.Write(t.Context(), op("a")); err != nil {
+		t.Fatal(err)
+	}
+	kill()
+	if _, err := w.Write(t.Context(), op("b")); !errors.As(err, &lost) {
+		t.Fatalf("a write after an idle death: %v", err)
+	}
+	if _, err := w.Write(t.Context(), append(op("a"), op("b")...)); err != nil {
+		t.Fatal(err)
+	}
+	kill()
+	if err := w.Commit(t.Context()); !errors.As(err, &lost) || lost.Ops != 2 {
+		t.Fatalf("a commit after an idle death: %v", err)
+	}
+	if _, err := w.Write(t.Context(), append(op("a"), op("b")...)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	kill() // nothing is uncommitted: nobody needs to know
+	if _, err := w.Write(t.Context(), op("c")); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{"a", "b", "c"}, sortedIDs(readFile(file))); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestOpenWriters(t *testing.T) {
+	p := local(t, plugins()["indexer-file"])
+	c := newLocal(t, Options{}, p, local(t, plugins()["urlfilter-spam"]))
+	file := indexwriter.Params{"file": filepath.Join(t.TempDir(), "f")}
+	_, err := c.OpenWriters(t.Context(), []WriterConfig{
+		{Name: "a", Plugin: "indexer-none"},
+		{Name: "b", Plugin: "urlfilter-spam"},
+		{Name: "c", Plugin: "indexer-file"},
+		{Name: "d", Plugin: "indexer-file", Params: file},
+		{Name: "d", Plugin: "indexer-file", Params: file},
+	})
+	for _, want := range []string{
+		`writer a: "indexer-none" is not an active index writer`, `writer b: "urlfilter-spam" is not`,
+		"open writer c: plugin indexer-file: parameter file is missing", "writer d is configured twice",
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not say %q", err, want)
+		}
+	}
+	ws, err := c.OpenWriters(t.Context(), []WriterConfig{{Name: "d", Plugin: "indexer-file", Params: file}})
+	if err != nil || len(ws) != 1 || ws[0].Name() != "d" {
+		t.Fatal(ws, err)
+	}
+	if _, err := c.Search(t.Context(), "d", nil); !fault.Is(err, fault.Invalid) {
+		t.Errorf("search in a writer that can't: %v", err)
+	}
+	if _, err := c.Search(t.Context(), "x", nil); !fault.Is(err, fault.Invalid) {
+		t.Errorf("search in no writer: %v", err)
+	}
+	if err := errors.Join(ws[0].Close(t.Context()), ws[0].Close(t.Context())); err != nil {
+		t.Error(err)
+	}
+}

@@ -508,3 +508,26 @@ func waitDead(t *testing.T, pids []string, limit time.Duration) {
 		}
 	}
 }
+
+// TestNoHostInPlugin shows that a binary that does not tell its parts apart
+// can't start itself without end.
+func TestNoHostInPlugin(t *testing.T) {
+	t.Setenv(envGuard, "1")
+	if h, err := New(Options{}, nil, nil); !fault.Is(err, fault.Invalid) {
+		t.Errorf("got %v, %v", h, err)
+	}
+}
+
+// TestGuardIsSmall shows what the guard costs.
+func TestGuardIsSmall(t *testing.T) {
+	h, p := newHost(t, Options{}, nil)
+	if _, err := ask(t.Context(), p, "x"); err != nil {
+		t.Fatal(err)
+	}
+	st, ok := readStat(h.guard.cmd.Process.Pid)
+	if rss := st.rssPages * int64(os.Getpagesize()); !ok || !raceEnabled && rss > 32<<20 {
+		t.Errorf("the guard takes %d bytes, %v", rss, ok)
+	} else {
+		t.Logf("%d KiB", rss>>10)
+	}
+}
