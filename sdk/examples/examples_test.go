@@ -5,6 +5,7 @@ package examples_test
 import (
 	"context"
 	"encoding/json"
+	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,18 +19,35 @@ import (
 	"github.com/gonutch/crawler/sdk/plugintool"
 )
 
-// goPlugin builds the Go example into a folder of its own.
+// binary is the built Go example.
+var binary string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "examples")
+	if err != nil {
+		log.Fatal(err)
+	}
+	binary = filepath.Join(dir, "urlfilter-words")
+	if out, err := exec.Command("go", "build", "-o", binary, "./urlfilter-words").CombinedOutput(); err != nil {
+		log.Fatalf("%v\n%s", err, out)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// goPlugin returns a folder with the Go example, as an author ships it.
 func goPlugin(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if out, err := exec.Command("go", "build", "-o", dir, "./urlfilter-words").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
 	src, err := os.ReadFile("urlfilter-words/plugin.hcl")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "plugin.hcl"), src, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link(binary, filepath.Join(dir, "urlfilter-words")); err != nil {
 		t.Fatal(err)
 	}
 	return dir
