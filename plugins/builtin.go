@@ -7,6 +7,7 @@ import (
 	indexanchor "github.com/gonutch/crawler/plugins/index-anchor"
 	indexbasic "github.com/gonutch/crawler/plugins/index-basic"
 	indexmore "github.com/gonutch/crawler/plugins/index-more"
+	indexerbleve "github.com/gonutch/crawler/plugins/indexer-bleve"
 	parsehtml "github.com/gonutch/crawler/plugins/parse-html"
 	parsetext "github.com/gonutch/crawler/plugins/parse-text"
 	protocolfile "github.com/gonutch/crawler/plugins/protocol-file"
@@ -23,7 +24,7 @@ import (
 // Builtins returns the built-in plugins.
 func Builtins() []sdk.Plugin {
 	return []sdk.Plugin{
-		indexanchor.Plugin(), indexbasic.Plugin(), indexmore.Plugin(),
+		indexanchor.Plugin(), indexbasic.Plugin(), indexmore.Plugin(), indexerbleve.Plugin(),
 		parsehtml.Plugin(), parsetext.Plugin(),
 		protocolfile.Plugin(), protocolhttp.Plugin(),
 		scoringopic.Plugin(),
