@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -45,7 +46,25 @@ func TestMain(m *testing.M) {
 type process struct {
 	*rpc.Process
 	alive  *os.File
-	output *bytes.Buffer // to be read once alive has ended
+	output *output
+}
+
+// output is what a process printed so far.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.String()
 }
 
 func start(t *testing.T, settings, dataDir string) process {
@@ -67,7 +86,7 @@ func start(t *testing.T, settings, dataDir string) process {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), childEnv+"=1", handshake.EnvMaxMessage+"=4194304")
 	cmd.ExtraFiles = []*os.File{w}
-	var out bytes.Buffer
+	var out output
 	p, err := rpc.Start(cmd, &out)
 	_ = w.Close()
 	if err != nil {
