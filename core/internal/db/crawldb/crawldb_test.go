@@ -136,6 +136,29 @@ func TestGenerateIsDeterministic(t *testing.T) {
 	}
 }
 
+func TestGenerateReachesEveryQueue(t *testing.T) {
+	s, db := openFS(t, store.NewMemFS(), Options{})
+	defer s.Close()
+	const hosts = 3000
+	must(t, db.promote(context.Background(), t0))
+	must(t, db.Update(context.Background(), func(tx *Tx) error {
+		for i := range 3 * hosts {
+			k := urlkey.FromURL(fmt.Sprintf("http://h%d.test/%d", i%hosts, i))
+			tx.Put(k, &Record{Sort: int64(1000 + i%7*100), Datum: model.CrawlDatum{Status: model.StatusDBUnfetched, FetchTime: t0}})
+		}
+		return nil
+	}))
+	for round := range 3 {
+		res := generate(t, db, GenerateOptions{Segment: fmt.Sprint(round), MaxCount: 1, Seed: uint64(round)})
+		if res.Selected != hosts || res.Queues != hosts {
+			t.Fatalf("round %d: %d of %d queues", round, res.Selected, hosts)
+		}
+	}
+	if res := generate(t, db, GenerateOptions{Segment: "4", MaxCount: 1}); res.Selected != 0 {
+		t.Fatalf("%d are left", res.Selected)
+	}
+}
+
 func TestUnfinishedGenerateIsReleased(t *testing.T) {
 	fsys := store.NewMemFS()
 	s, db := openFS(t, fsys, Options{})

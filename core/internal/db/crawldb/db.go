@@ -48,6 +48,16 @@ type DB struct {
 	queues  queues
 	watches map[*watch]struct{} // folds that want to know what others change
 	rebuilt bool
+
+	size portions
+}
+
+// portions bound the batches of long work; small in tests.
+type portions struct {
+	promote  int // entries moved between ready and wait index, or placed anew
+	generate int // URLs selected
+	fold     int // records folded
+	dedup    int // pages of a large group settled
 }
 
 const (
@@ -66,6 +76,7 @@ func Open(ctx context.Context, s *store.Store, o Options) (*DB, error) {
 	db := &DB{
 		s: s, o: o, leases: make(map[[16]byte]uint32), segNum: make(map[string]uint32),
 		queues: queues{mode: o.CountMode, byHost: make(map[string]queueName)}, watches: make(map[*watch]struct{}),
+		size: portions{promote: 10_000, generate: 50_000, fold: 1000, dedup: 2000},
 	}
 	if err := db.load(ctx); err != nil {
 		return nil, fmt.Errorf("open CrawlDB: %w", err)

@@ -40,7 +40,6 @@ type DedupStats struct {
 const (
 	dedupPortion = 500 // dirty records per batch
 	smallGroup   = 16  // up to so many pages a signature's group is judged as a whole
-	dedupChunk   = 2000
 )
 
 // signature keys: prefix, length, signature, URL key.

@@ -117,6 +117,7 @@ func dedupHistory(t *testing.T, n int, seed uint64) {
 	ctx := context.Background()
 	s, db := openFS(t, store.NewMemFS(), Options{})
 	defer s.Close()
+	db.size.dedup = 5
 	o := DedupOptions{}
 	if seed%2 == 1 {
 		host := urlkey.ByHost

@@ -217,7 +217,7 @@ func (d *deduper) elect(sig []byte, contests map[string]*contest) error {
 	})
 }
 
-// settleSome settles up to dedupChunk pages of open contests, from at on.
+// settleSome settles a portion of the pages of open contests, from at on.
 func (d *deduper) settleSome(tx *Tx, sig, at []byte, contests map[string]*contest) (next []byte, err error) {
 	prefix := signatureKey(store.PrefixSignature, sig, "")
 	it, err := d.db.s.Iter(at, store.After(prefix))
@@ -227,7 +227,7 @@ func (d *deduper) settleSome(tx *Tx, sig, at []byte, contests map[string]*contes
 	defer func() { err = errors.Join(err, it.Close()) }()
 	n := 0
 	for ok := it.First(); ok; ok = it.Next() {
-		if n++; n > dedupChunk {
+		if n++; n > d.db.size.dedup {
 			return append([]byte(nil), it.Key()...), nil
 		}
 		key := keyAfter(it.Key(), len(prefix))

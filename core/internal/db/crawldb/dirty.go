@@ -77,7 +77,7 @@ func (db *DB) reindexSome(ctx context.Context, at *[]byte) error {
 		var buf []byte
 		n := 0
 		for ok := it.First(); ok; ok = it.Next() {
-			if n++; n > promotePortion {
+			if n++; n > db.size.promote {
 				*at = append([]byte(nil), it.Key()...)
 				return nil
 			}

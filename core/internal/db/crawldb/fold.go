@@ -35,9 +35,6 @@ func (s *FoldStats) add(t FoldStats) {
 	s.Redone += t.Redone
 }
 
-// foldPortion is how many records one batch of Fold changes.
-const foldPortion = 1000
-
 // watch collects the keys that Updates touch while a portion is worked on
 // outside of the writer lock.
 type watch struct {
@@ -178,10 +175,10 @@ func (db *DB) readPortion(ctx context.Context, at []byte, now time.Time, score S
 }
 
 func (db *DB) fillPortion(p *portion, it *store.Iter) error {
-	p.items = make([]folded, 0, foldPortion)
-	olds := make([]Record, foldPortion)
+	p.items = make([]folded, 0, db.size.fold)
+	olds := make([]Record, db.size.fold)
 	for ok := it.First(); ok; ok = it.Next() {
-		if len(p.items) == foldPortion {
+		if len(p.items) == db.size.fold {
 			p.next = append([]byte(nil), it.Key()...)
 			return nil
 		}

@@ -51,14 +51,9 @@ type GenerateResult struct {
 	NextDue  time.Time // when the earliest record that is not due will be; zero when there is none
 }
 
-// Bounds of one batch.
-const (
-	promotePortion  = 10_000
-	generatePortion = 50_000
-	// longRun is how many neighbours in the ready index are deleted as a
-	// range: fewer range tombstones than that are cheaper than points.
-	longRun = 512
-)
+// longRun is how many neighbours in the ready index are deleted as a range:
+// below it points are cheaper than a range tombstone.
+const longRun = 512
 
 // promote moves what is due at now from the wait index to the ready index, in
 // portions, and so raises the watermark.
@@ -90,7 +85,7 @@ func (db *DB) promoteSome(tx *store.Tx, end mark, more *bool) (err error) {
 	n, next := 0, end
 	var first, last, buf []byte
 	for ok := it.First(); ok; ok = it.Next() {
-		if n == promotePortion {
+		if n == db.size.promote {
 			*more, next = true, append(mark(nil), last[1:]...)
 			break
 		}
@@ -156,7 +151,7 @@ func (db *DB) demote(ctx context.Context, now time.Time) error {
 	})
 }
 
-// demoteSome moves up to promotePortion entries that are ready no more, from
+// demoteSome moves a portion of entries that are ready no more, from
 // at on. A record may have been stored again since the watermark fell; so
 // where it belongs is asked of the record.
 func (db *DB) demoteSome(tx *store.Tx, at []byte) (next []byte, err error) {
@@ -176,7 +171,7 @@ func (db *DB) demoteSome(tx *store.Tx, at []byte) (next []byte, err error) {
 		if db.mark.ready(minuteOf(p.due), key) {
 			continue
 		}
-		if n++; n > promotePortion {
+		if n++; n > db.size.promote {
 			return bytes.Clone(it.Key()), nil
 		}
 		tx.Delete(it.Key())
@@ -258,7 +253,7 @@ func (s *scan) run(ctx context.Context) error {
 	return err
 }
 
-// batch selects up to generatePortion URLs and writes them.
+// batch selects a portion of URLs and writes them.
 func (s *scan) batch(ctx context.Context, tx *store.Tx, first bool) (err error) {
 	it, err := s.db.s.Iter([]byte{store.PrefixReady}, []byte{store.PrefixReady + 1})
 	if err != nil {
@@ -267,11 +262,11 @@ func (s *scan) batch(ctx context.Context, tx *store.Tx, first bool) (err error) 
 	defer func() { err = errors.Join(err, it.Close()) }()
 	w := listWriter{tx: tx, seg: s.o.Segment}
 	before := s.res.Selected
-	for s.bucket < 256 && s.res.Selected-before < generatePortion {
+	for s.bucket < 256 && s.res.Selected-before < s.db.size.generate {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := s.scanBucket(it, &w, before+generatePortion); err != nil {
+		if err := s.scanBucket(it, &w, before+s.db.size.generate); err != nil {
 			return err
 		}
 	}

@@ -132,6 +132,8 @@ type modelTest struct {
 	n   naive
 	now time.Time
 	seg int
+
+	small bool // tiny portions, so that their ends show
 }
 
 func (m *modelTest) open() {
@@ -143,6 +145,9 @@ func (m *modelTest) open() {
 	db, err := Open(context.Background(), s, Options{Reducers: testReducers})
 	if err != nil {
 		m.t.Fatal(err)
+	}
+	if m.small {
+		db.size = portions{promote: 5, generate: 7, fold: 3, dedup: 4}
 	}
 	m.s, m.db = s, db
 }
@@ -383,7 +388,7 @@ func must(t testing.TB, err error) {
 func TestModel(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			m := &modelTest{t: t, r: rand.New(rand.NewPCG(seed, 1)), fs: store.NewMemFS(), now: t0}
+			m := &modelTest{t: t, r: rand.New(rand.NewPCG(seed, 1)), fs: store.NewMemFS(), now: t0, small: seed%2 == 1}
 			m.n = naive{recs: map[urlkey.Key]Record{}, effects: map[urlkey.Key][]effect{}, leases: map[urlkey.Key]string{}}
 			m.open()
 			for i := range 400 {
