@@ -101,6 +101,11 @@ func (f *Fetcher) fetch(ctx context.Context, req *protocol.Request, out *protoco
 	if !f.cfg.CrawlRedirectNoncanonial && info.IsDir() && loops(asked, resolved) {
 		return status(out, model.ProtocolGone, 404, "%s leads back to a folder above it", asked)
 	}
+	return f.deliver(ctx, req, dir, rel, asked, info, out)
+}
+
+// deliver reads or lists what info was found of at rel below dir.
+func (f *Fetcher) deliver(ctx context.Context, req *protocol.Request, dir *os.Root, rel, asked string, info fs.FileInfo, out *protocol.Response) error {
 	modified := info.ModTime().UTC().Truncate(time.Second)
 	out.Headers = model.Metadata{"Last-Modified": {modified.Format(http.TimeFormat)}}
 	if since, err := http.ParseTime(req.LastModified); err == nil && !modified.After(since) {

@@ -282,3 +282,48 @@ func FuzzRepairHead(f *testing.F) {
 		_ = resp.Body.Close()
 	})
 }
+
+// chopped is a connection that brings data in pieces of one size.
+type chopped struct {
+	net.Conn
+	data []byte
+	size int
+}
+
+func (c *chopped) Read(p []byte) (int, error) {
+	if len(c.data) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, c.data[:min(c.size, len(c.data))])
+	c.data = c.data[n:]
+	return n, nil
+}
+
+func (c *chopped) RemoteAddr() net.Addr { return nil }
+
+// What net/http gets to see does not depend on how the bytes arrive.
+func FuzzWireConn(f *testing.F) {
+	for _, s := range []string{
+		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhievil", "\r\nHTTP/1.1 100 C\r\n\r\nhttp/1.1 200: x\r\nbad\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n.",
+		"<html>", "SSH-2.0\r\n", "HTTP/1.1 304 N\r\n\r\nx", "HTTP/1.1 200 OK\n\nx", "HTTP/1.1 20",
+	} {
+		f.Add([]byte(s), byte(3))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, size byte) {
+		read := func(size int) string {
+			w := newWireConn(&chopped{data: data, size: size}, 1<<10)
+			w.begin(&heads{})
+			got, err := io.ReadAll(w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(got)
+		}
+		if len(data) > 1<<10 {
+			return // whether a head is too long does depend on the pieces
+		}
+		if whole, pieces := read(len(data)+1), read(int(size)+1); whole != pieces {
+			t.Errorf("%q: %q at once, %q in pieces of %d", data, whole, pieces, int(size)+1)
+		}
+	})
+}
