@@ -51,7 +51,7 @@ func build(members map[string]*member, opts Options) (*Chains, error) {
 		return nil, fault.New(fault.Invalid, err)
 	}
 	c.finger = finger
-	c.cache = newResultCache(opts.CacheBytes, opts.CacheEntries)
+	c.cache = newResultCache(opts.CacheBytes)
 	c.publish = startPublishers(c.publisherStages(), opts.EventQueue, c.log)
 	return c, nil
 }

@@ -1,7 +1,6 @@
 package chain
 
 import (
-	"math"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,7 +20,6 @@ const entryOverhead = 160
 // becomes old. An entry that is asked for moves to the young generation.
 type resultCache struct {
 	half         int64 // bytes of one generation of one shard
-	count        int   // entries of one
 	shards       [cacheShards]cacheShard
 	hits, misses atomic.Int64
 }
@@ -47,16 +45,12 @@ type cacheValue struct {
 	dropped bool
 }
 
-// newResultCache returns nil when bytes is negative; entries 0 is no bound.
-func newResultCache(bytes int64, entries int) *resultCache {
+// newResultCache returns nil when bytes is negative.
+func newResultCache(bytes int64) *resultCache {
 	if bytes < 0 {
 		return nil
 	}
-	c := &resultCache{half: max(bytes/cacheShards/2, 4<<10), count: math.MaxInt}
-	if entries > 0 {
-		c.count = max(entries/cacheShards/2, 1)
-	}
-	return c
+	return &resultCache{half: max(bytes/cacheShards/2, 4<<10)}
 }
 
 func (c *resultCache) shard(k cacheKey) *cacheShard {
@@ -113,7 +107,7 @@ func (s *cacheShard) insert(c *resultCache, k cacheKey, v cacheValue) {
 	if size > c.half {
 		return
 	}
-	if s.bytes+size > c.half || len(s.young) >= c.count {
+	if s.bytes+size > c.half {
 		s.old, s.young, s.bytes = s.young, nil, 0
 	}
 	if s.young == nil {

@@ -54,13 +54,11 @@ type Options struct {
 	MaxBatchBytes int           // bytes of one call, 1 MiB; a greater item goes alone
 	MaxBatchPages int           // documents of one parser, parse filter, scoring or indexing call, 16
 	Linger        time.Duration // how long a batch waits for company, 2 ms; negative means not at all
-	InFlight      int           // calls to one plugin at a time, 8
 	Retries       int           // attempts after a transient failure, 3
 	RetryDelay    time.Duration // before the first of them, doubled each time, with jitter; 50 ms
 	FetchGrace    time.Duration // on top of a request's own time-out before the plugin counts as hung; 10 s
 	ParseTimeout  time.Duration // of one parser call; 0 means the host's time limit for calls
 	CacheBytes    int64         // bound of the result cache, 64 MiB; negative means no cache
-	CacheEntries  int           // another bound of it, in URLs; 0 means none
 	EventQueue    int           // events waiting for each publisher, 1024
 	Logger        hclog.Logger  // nil logs nothing
 }
@@ -75,7 +73,6 @@ func (o Options) withDefaults() Options {
 	def(&o.MaxBatchItems, 500)
 	def(&o.MaxBatchBytes, 1<<20)
 	def(&o.MaxBatchPages, 16)
-	def(&o.InFlight, 8)
 	def(&o.Retries, 3)
 	def(&o.EventQueue, 1024)
 	if o.Linger == 0 {

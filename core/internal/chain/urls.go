@@ -266,7 +266,7 @@ func (u *urlChain) normalize(ctx context.Context, scope urlnormalizer.Scope, ord
 					*r = URLResult{Dropped: true, Plugin: m.id, Reason: out[k].Reason}
 					m.drops.Add(1)
 				case out[k].URL != urls[k]:
-					r.URL = out[k].URL
+					r.URL = strings.Clone(out[k].URL) // not a part of the whole message
 					changed[i] = true
 				}
 			}

@@ -249,7 +249,7 @@ func TestCallersLeave(t *testing.T) {
 }
 
 func TestCacheBounds(t *testing.T) {
-	c := newResultCache(1<<20, 0)
+	c := newResultCache(1 << 20)
 	for i := range 100_000 {
 		u := fmt.Sprintf("http://host/%d", i)
 		c.put(1, u, cacheValue{url: u})
@@ -267,23 +267,12 @@ func TestCacheBounds(t *testing.T) {
 	if limit := 1 << 20 / entryOverhead; entries > limit || entries < limit/4 {
 		t.Errorf("%d entries in 1 MiB, at most %d have room", entries, limit)
 	}
-	small := newResultCache(1<<30, 1280)
-	for i := range 10_000 {
-		small.put(1, fmt.Sprint(i), cacheValue{})
-	}
-	entries = 0
-	for i := range small.shards {
-		entries += len(small.shards[i].young) + len(small.shards[i].old)
-	}
-	if entries > 1280 {
-		t.Errorf("%d entries, at most 1280 allowed", entries)
-	}
 }
 
 // TestCachedIsKept shows that what is asked for stays while new URLs push the
 // rest out.
 func TestCachedIsKept(t *testing.T) {
-	c := newResultCache(1<<20, 0)
+	c := newResultCache(1 << 20)
 	c.put(1, "hot", cacheValue{url: "hot", plugin: "p", reason: "r", dropped: true})
 	for i := range 200_000 {
 		c.put(1, fmt.Sprint(i), cacheValue{})
