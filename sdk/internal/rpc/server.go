@@ -29,11 +29,11 @@ func ServerOptions(maxMessage int, log hclog.Logger) []grpc.ServerOption {
 		grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (resp any, err error) {
 			ctx = hclog.WithContext(ctx, log)
 			err = Safely(ctx, func() error { resp, err = next(ctx, req); return err })
-			return resp, wire.Status(err)
+			return resp, wire.Status(ctx, err)
 		}),
 		grpc.ChainStreamInterceptor(func(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
 			ctx := hclog.WithContext(ss.Context(), log)
-			return wire.Status(Safely(ctx, func() error { return next(srv, &stream{ss, ctx}) }))
+			return wire.Status(ctx, Safely(ctx, func() error { return next(srv, &stream{ss, ctx}) }))
 		}),
 	}
 }

@@ -28,7 +28,7 @@ func ItemErrors(errs []error) []*basev1.ItemError {
 	var out []*basev1.ItemError
 	for i, err := range errs {
 		if err != nil {
-			out = append(out, &basev1.ItemError{Index: uint32(i), Kind: Kind(fault.KindOf(err)), Message: []byte(err.Error())})
+			out = append(out, &basev1.ItemError{Index: uint32(i), Kind: Kind(kindOf(err)), Message: []byte(err.Error())})
 		}
 	}
 	return out
@@ -69,22 +69,29 @@ func codeOf(k fault.Kind) codes.Code {
 	}
 }
 
-// Status returns err as a gRPC status that keeps its kind and its message byte
-// for byte. Errors that are a status already stay as they are.
-func Status(err error) error {
+// kindOf is fault.KindOf, but a time-out that nobody gave a kind is Transient.
+func kindOf(err error) fault.Kind {
+	if errors.Is(err, context.DeadlineExceeded) && !fault.Is(err, fault.Permanent) && fault.KindOf(err) == fault.Permanent {
+		return fault.Transient
+	}
+	return fault.KindOf(err)
+}
+
+// Status returns err, the outcome of a call with ctx, as a gRPC status that
+// keeps its kind and its message byte for byte. Errors that are a status already
+// stay as they are. Only the end of ctx is a cancellation or a missed deadline of
+// the call: the plugin's own time-outs are something else.
+func Status(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
 	if _, ok := err.(interface{ GRPCStatus() *status.Status }); ok { //nolint:errorlint // only a bare status
 		return err
 	}
-	kind := fault.KindOf(err)
+	kind := kindOf(err)
 	code := codeOf(kind)
-	switch {
-	case errors.Is(err, context.Canceled):
-		code = codes.Canceled
-	case errors.Is(err, context.DeadlineExceeded):
-		code, kind = codes.DeadlineExceeded, fault.Transient
+	if cerr := ctx.Err(); cerr != nil && errors.Is(err, cerr) {
+		return status.FromContextError(cerr).Err()
 	}
 	s := status.New(code, strings.ToValidUTF8(err.Error(), "\uFFFD"))
 	d, derr := s.WithDetails(&basev1.ErrorDetail{Kind: Kind(kind), Message: []byte(err.Error())})
@@ -124,7 +131,7 @@ func Error(ctx context.Context, err error) error {
 	case codes.Aborted:
 		kind = fault.Transient
 	case codes.DeadlineExceeded:
-		// gRPC may notice the deadline a moment before ctx does.
+		// gRPC, and the plugin, may notice the deadline a moment before ctx does.
 		return fault.New(fault.Transient, context.DeadlineExceeded)
 	}
 	return fault.Errorf(kind, "%s: %s", s.Code(), s.Message())

@@ -25,7 +25,7 @@ func kinds() []fault.Kind {
 
 func TestErrorKinds(t *testing.T) {
 	for _, k := range kinds() {
-		err := wire.Error(context.Background(), wire.Status(fmt.Errorf("outer: %w", fault.Errorf(k, "inner \xff"))))
+		err := wire.Error(context.Background(), wire.Status(context.Background(), fmt.Errorf("outer: %w", fault.Errorf(k, "inner \xff"))))
 		if !fault.Is(err, k) || err.Error() != "outer: inner \xff" {
 			t.Errorf("%v: got %v, %v", k, fault.KindOf(err), err)
 		}
@@ -37,7 +37,7 @@ func TestErrorKinds(t *testing.T) {
 	if got := wire.KindFrom(99); got != fault.Permanent {
 		t.Errorf("unknown kind: %v", got)
 	}
-	if err := wire.Status(nil); err != nil {
+	if err := wire.Status(context.Background(), nil); err != nil {
 		t.Error(err)
 	}
 	if err := wire.Error(context.Background(), nil); err != nil {
@@ -82,8 +82,16 @@ func TestEndedContext(t *testing.T) {
 	if err := wire.Error(ctx, status.Error(codes.DeadlineExceeded, "late")); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("late: %v", err)
 	}
-	if err := wire.Error(context.Background(), wire.Status(ctx.Err())); !fault.Is(err, fault.Transient) {
+	if err := wire.Error(context.Background(), wire.Status(ctx, ctx.Err())); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the plugin noticed first: %v", err)
+	}
+	own := fmt.Errorf("ask the index: %w", context.DeadlineExceeded)
+	if err := wire.Error(context.Background(), wire.Status(context.Background(), own)); !fault.Is(err, fault.Transient) || errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the plugin's own deadline: %v", err)
+	}
+	errs, err := wire.ItemErrorsFrom(wire.ItemErrors([]error{own, fault.New(fault.Permanent, own)}), 2)
+	if err != nil || !fault.Is(errs[0], fault.Transient) || !fault.Is(errs[1], fault.Permanent) {
+		t.Errorf("own deadlines of items: %v, %v", errs, err)
 	}
 }
 
