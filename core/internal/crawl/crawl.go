@@ -363,7 +363,7 @@ func chainOptions(c *config.Config, choice *config.Choice) (chain.Options, error
 	}
 	o := chain.Options{
 		Order: map[string][]string{}, NormalizerLoops: n.LoopCount, MaxBatchItems: p.BatchURLs, MaxBatchBytes: int(p.BatchBytes),
-		MaxBatchPages: p.BatchPages, Linger: p.BatchWait.D(), InFlight: p.Concurrency, NormalizerOrder: map[urlnormalizer.Scope][]string{},
+		MaxBatchPages: p.BatchPages, Linger: p.BatchWait.D(), NormalizerOrder: map[urlnormalizer.Scope][]string{},
 		ParserTypes: map[string][]string{},
 	}
 	if o.Linger == 0 {
