@@ -35,63 +35,49 @@ func (db *DB) EachDocState(ctx context.Context, f func(urlkey.Key, *DocState) er
 	})
 }
 
-// Reindex builds the ready and wait indexes anew from the records, for the
-// present count mode. It holds the writer lock for each portion only; a
-// rebuild cut short is done again by the next Open.
-func (db *DB) Reindex(ctx context.Context) error {
-	err := db.s.Update(ctx, func(tx *store.Tx) error {
-		tx.Set(store.Key(store.PrefixMeta, metaRebuild), nil)
-		for _, p := range []byte{store.PrefixReady, store.PrefixWait} {
-			tx.DeleteRange([]byte{p}, []byte{p + 1})
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	at := []byte{store.PrefixRecord}
-	for at != nil {
-		if err := db.reindexSome(ctx, &at); err != nil {
-			return err
-		}
-	}
-	return db.s.Update(ctx, func(tx *store.Tx) error {
-		tx.Set(store.Key(store.PrefixMeta, metaMode), []byte(db.o.CountMode.String()))
-		tx.Delete(store.Key(store.PrefixMeta, metaRebuild))
-		return nil
-	})
+// DocState is what the index holds of a page.
+type DocState struct {
+	Hash    []byte   // of the document as it was sent
+	Segment string   // segment the document was made from
+	Writers []string // that have it
 }
 
-func (db *DB) reindexSome(ctx context.Context, at *[]byte) error {
-	return db.s.UpdateNoSync(ctx, func(tx *store.Tx) (err error) {
-		it, err := db.s.Iter(*at, []byte{store.PrefixRecord + 1})
-		if err != nil {
-			return err
-		}
-		defer func() {
-			if e := it.Close(); err == nil {
-				err = e
-			}
-		}()
-		*at = nil
-		var buf []byte
-		n := 0
-		for ok := it.First(); ok; ok = it.Next() {
-			if n++; n > db.size.promote {
-				*at = append([]byte(nil), it.Key()...)
-				return nil
-			}
-			var r Record
-			if err := decodeRecord(it.Key(), it.Value(), &r); err != nil {
-				return err
-			}
-			key := keyAfter(it.Key(), 1)
-			if db.leasedIn(key) != "" {
-				continue
-			}
-			buf = appendHint(buf[:0], &r)
-			tx.Set(db.indexKey(nil, key, &r), buf)
-		}
-		return ctx.Err()
-	})
+const docStateVersion = 1
+
+// ClearIndexDirty removes the mark set by IndexDirty.
+func (tx *Tx) ClearIndexDirty(key urlkey.Key) { tx.Tx.Delete(store.Key(store.PrefixIndexDirty, key)) }
+
+// SetDocState stores what the index holds of key; nil says that it holds nothing.
+func (tx *Tx) SetDocState(key urlkey.Key, s *DocState) {
+	k := store.Key(store.PrefixDocState, key)
+	if s == nil {
+		tx.Tx.Delete(k)
+		return
+	}
+	b := store.AppendText([]byte{docStateVersion}, s.Hash)
+	b = store.AppendText(b, s.Segment)
+	b = store.AppendUint(b, uint64(len(s.Writers)))
+	for _, w := range s.Writers {
+		b = store.AppendText(b, w)
+	}
+	tx.Tx.Set(k, b)
+}
+
+// DocState returns what the index holds of key, or nil.
+func (tx *Tx) DocState(key urlkey.Key) (*DocState, error) {
+	k := store.Key(store.PrefixDocState, key)
+	v, err := tx.Tx.Get(k)
+	if err != nil || v == nil {
+		return nil, err
+	}
+	return decodeDocState(k, v)
+}
+
+func decodeDocState(k, v []byte) (*DocState, error) {
+	d, _ := store.NewDecoder(v, docStateVersion)
+	s := &DocState{Hash: d.Blob(), Segment: d.Text()}
+	for range d.Count(1) {
+		s.Writers = append(s.Writers, d.Text())
+	}
+	return s, d.Finish(k)
 }
