@@ -3,8 +3,11 @@ package libhtml
 import (
 	"bytes"
 	"net/url"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -95,6 +98,61 @@ func BenchmarkXNetDOMUnresolved(b *testing.B) {
 			}
 		}
 	})
+}
+
+// BenchmarkRatio measures the stream and the plain way turn by turn on the same
+// pages, in processor time, which other work on the machine changes little.
+func BenchmarkRatio(b *testing.B) {
+	x := newExtractor(b, benchOptions())
+	base, err := url.Parse("http://host/dir/page.html")
+	if err != nil {
+		b.Fatal(err)
+	}
+	forCorpora(b, func(b *testing.B, all []page) {
+		var stream, plain, unresolved time.Duration
+		timed := func(sum *time.Duration, f func(p page)) {
+			runtime.GC()
+			start := cpuTime(b)
+			for _, p := range all {
+				f(p)
+			}
+			*sum += cpuTime(b) - start
+		}
+		dom := func(base *url.URL) func(p page) {
+			return func(p page) {
+				doc, err := html.Parse(bytes.NewReader(p.body))
+				if err != nil {
+					b.Fatal(err)
+				}
+				plainWalk(doc, base)
+			}
+		}
+		for b.Loop() {
+			timed(&stream, func(p page) {
+				if _, err := x.Extract(Input{Body: p.body, URL: base.String(), Base: base.String()}); err != nil {
+					b.Fatal(err)
+				}
+			})
+			timed(&plain, dom(base))
+			timed(&unresolved, dom(nil))
+		}
+		n := 0
+		for _, p := range all {
+			n += len(p.body)
+		}
+		b.ReportMetric(float64(n)*float64(b.N)/stream.Seconds()/1e6, "stream-MB/cpu-s")
+		b.ReportMetric(float64(plain)/float64(stream), "dom/stream")
+		b.ReportMetric(float64(unresolved)/float64(stream), "dom-unresolved/stream")
+	})
+}
+
+// cpuTime returns the processor time this process used.
+func cpuTime(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func plainWalk(doc *html.Node, base *url.URL) (string, []string) {

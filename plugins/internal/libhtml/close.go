@@ -244,7 +244,7 @@ func (s *stream) closeOther(id elem) {
 	i := len(s.stack) - 1
 	for ; i >= 0; i-- {
 		n := &s.stack[i]
-		if n.id == id && (id != unknown || n.hash == s.hash && equalNames(n.name, s.name)) {
+		if n.id == id && (id != unknown || n.hash == s.hash && equalNames(s.src[n.name:n.name+n.length], s.name)) {
 			break
 		}
 		if s.props.flags[n.id]&fSpecial != 0 {

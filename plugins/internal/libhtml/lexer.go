@@ -9,6 +9,7 @@ type lexer struct {
 	// The start or end tag read last.
 	id          elem
 	name        []byte // as written
+	nameAt      int    // its offset
 	hash        uint32 // elemHash of it
 	selfClosing bool
 	slashValue  bool // the tag ends in "/>" whose slash belongs to an unquoted value
@@ -24,16 +25,7 @@ func (l *lexer) nextMarkup(i int) int {
 			return len(l.src)
 		}
 		i += j
-		if i+1 >= len(l.src) {
-			return len(l.src)
-		}
-		switch c := l.src[i+1]; {
-		case isAlpha(c) || c == '!' || c == '?':
-			return i
-		case c == '/':
-			if i+2 >= len(l.src) {
-				return len(l.src)
-			}
+		if isMarkup(l.src, i) {
 			return i
 		}
 		i++
@@ -51,7 +43,7 @@ func (l *lexer) readName(i int) int {
 		}
 		h = elemHash(h, c)
 	}
-	l.name, l.hash = src[start:i], h
+	l.name, l.nameAt, l.hash = src[start:i], start, h
 	l.id = unknown
 	if i-start <= 10 {
 		l.id = elems.find(h, l.name)

@@ -50,6 +50,8 @@ type rawMeta struct{ name, property, equiv, content []byte }
 const wordSpace = 1 << 20
 
 func (s *sink) reset(facts []model.Fact) {
+	clear(s.links)
+	clear(s.metas)
 	x, text, title, links, metas := s.x, s.text.buf, s.title.buf, s.links, s.metas
 	*s = sink{x: x, links: links[:0], metas: metas[:0], link: -1}
 	s.text.buf, s.title.buf = text[:0], title[:0]
@@ -61,8 +63,6 @@ func (s *sink) release() {
 	if cap(s.text.buf) > wordSpace || cap(s.links) > wordSpace/64 {
 		s.text.buf, s.links = nil, nil
 	}
-	clear(s.links[:cap(s.links)])
-	clear(s.metas[:cap(s.metas)])
 	s.reset(nil)
 }
 

@@ -28,8 +28,9 @@ type node struct {
 	watch  bool   // its end shows in the output and depends on formatting: see stream.misnested
 	link   bool   // an a element whose end the sink wants
 	serial uint32 // of a form
-	hash   uint32 // of the name of an unknown element
-	name   []byte // of an unknown element, as written
+	hash   uint32 // of the name of an unknown element …
+	name   int    // … and its place in the page; without pointers, nodes cost the collector nothing
+	length int
 }
 
 // maxDepth is the deepest stack of open elements that x/net/html takes.
@@ -41,9 +42,9 @@ type stream struct {
 	lexer
 	props *props
 	stack []node
-	count [nElems]int // elements on the stack
+	count [nElems]int32 // elements on the stack
 	// others counts the unknown elements on the stack by a part of their hash.
-	others [256]int
+	others [256]int32
 	mode   mode
 	// early is true until the first token that ends the "initial" mode.
 	early  bool
@@ -72,7 +73,6 @@ func newStream(x *Extractor) *stream {
 func (s *stream) reset(in *Input) {
 	s.sink.reset(in.Facts)
 	s.lexer = lexer{src: in.Body}
-	clear(s.stack)
 	*s = stream{
 		sink: s.sink, lexer: s.lexer, props: s.props, stack: s.stack[:0], early: true, quirks: true,
 		doctype: s.doctype, doctypeQuirks: s.doctypeQuirks,
@@ -98,14 +98,16 @@ func (s *stream) run() string {
 		s.stop("NUL byte")
 	}
 	for s.pos < len(s.src) {
-		at := s.nextMarkup(s.pos)
-		if at > s.pos {
+		if s.inText() {
+			s.pos = s.text.scan(s.src, s.pos, true, pageClass)
+		} else if at := s.nextMarkup(s.pos); at > s.pos {
 			text := s.src[s.pos:at]
 			s.pos = at
 			s.onText(text)
-			if at == len(s.src) || s.stopped != "" {
-				break
-			}
+		}
+		at := s.pos
+		if at == len(s.src) {
+			break
 		}
 		switch c := s.src[at+1]; {
 		case c == '/':
@@ -176,12 +178,13 @@ func (s *stream) endTag(i int) {
 	s.close(id)
 }
 
-// onText handles a text token.
+// inText reports whether text is allowed where the stream is.
+func (s *stream) inText() bool {
+	return s.mode == mBody || s.mode == mCell || s.mode == mCaption
+}
+
+// onText handles text before the body or in a table.
 func (s *stream) onText(b []byte) {
-	if s.mode >= mBody && s.mode != mTable && s.mode != mTableBody && s.mode != mRow && s.mode != mColgroup {
-		s.text.write(b, true)
-		return
-	}
 	rest := trimLeftWS(b)
 	switch {
 	case len(rest) == 0:
@@ -226,7 +229,7 @@ func (s *stream) push(id elem) *node {
 	s.stack = append(s.stack, node{id: id})
 	n := &s.stack[len(s.stack)-1]
 	if id == unknown {
-		n.name, n.hash = s.name, s.hash
+		n.name, n.length, n.hash = s.nameAt, len(s.name), s.hash
 		s.others[n.hash%256]++
 	}
 	s.count[id]++

@@ -15,17 +15,27 @@ const (
 	space   // white space
 	amp     // may start a character reference
 	maybeNB // may start U+00A0
+	angle   // may start markup
 )
 
-var textClass = newTextClass()
+// classes gives each byte its class.
+type classes [256]uint8
 
-func newTextClass() *[256]uint8 {
-	var t [256]uint8
+// textClass is for text alone, pageClass for text in a page. Both are built
+// once and never changed.
+var (
+	textClass = newTextClass(plain)
+	pageClass = newTextClass(angle)
+)
+
+func newTextClass(lt uint8) *classes {
+	var t classes
 	for c := range 0x21 {
 		t[c] = space
 	}
 	t[0x7f] = space
 	t['&'] = amp
+	t['<'] = lt
 	t[0xc2] = maybeNB
 	return &t
 }
@@ -49,9 +59,12 @@ func (c *collapser) flush() {
 }
 
 // write adds text; character references in b are decoded when decode.
-func (c *collapser) write(b []byte, decode bool) {
-	cls := textClass
-	for i := 0; i < len(b); {
+func (c *collapser) write(b []byte, decode bool) { c.scan(b, 0, decode, textClass) }
+
+// scan adds the text of b from i up to the next '<' that starts markup, if cls
+// has angle brackets at all, and returns where it stopped.
+func (c *collapser) scan(b []byte, i int, decode bool, cls *classes) int {
+	for i < len(b) {
 		switch cls[b[i]] {
 		case space:
 			c.space()
@@ -67,6 +80,10 @@ func (c *collapser) write(b []byte, decode bool) {
 			if decode {
 				i += c.entity(b[i:])
 				continue
+			}
+		case angle:
+			if isMarkup(b, i) {
+				return i
 			}
 		}
 		// A run of words with single spaces between them is copied at once.
@@ -84,6 +101,16 @@ func (c *collapser) write(b []byte, decode bool) {
 		c.buf = append(c.buf, b[i:j]...)
 		i = j
 	}
+	return i
+}
+
+// isMarkup reports whether the '<' at i starts a tag, comment or declaration.
+func isMarkup(b []byte, i int) bool {
+	if i+1 >= len(b) {
+		return false
+	}
+	c := b[i+1]
+	return isAlpha(c) || c == '!' || c == '?' || c == '/' && i+2 < len(b)
 }
 
 // entity writes the character reference b starts with and returns its length.
