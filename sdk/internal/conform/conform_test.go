@@ -84,7 +84,13 @@ func filterPlugin(f urlfilter.Filter) sdk.Plugin {
 func accept(string) (urlfilter.Verdict, error) { return urlfilter.Verdict{Accept: true}, nil }
 
 func TestGoodPlugin(t *testing.T) {
-	if failed := check(t, filterPlugin(filterFunc(accept)), conform.Options{}); len(failed) != 0 {
+	f := filterFunc(func(url string) (urlfilter.Verdict, error) {
+		if len(url)%5 == 0 {
+			return urlfilter.Verdict{}, fault.Errorf(fault.Denied, "no %s", url)
+		}
+		return urlfilter.Verdict{Accept: len(url)%2 == 0, Reason: url}, nil
+	})
+	if failed := check(t, filterPlugin(f), conform.Options{}); len(failed) != 0 {
 		t.Errorf("failed: %v", failed)
 	}
 }
