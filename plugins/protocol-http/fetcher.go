@@ -140,8 +140,8 @@ func (f *Fetcher) fetch(parent context.Context, req *protocol.Request, out *prot
 	defer clock.stop()
 
 	header, conditional := f.requestHeader(req)
-	hr := f.request(ctx, x, u, req, header)
-	resp, err := f.transport.RoundTrip(hr)
+	hr := f.request(ctx, x, u, header)
+	resp, err := f.transport.RoundTrip(hr) //nolint:bodyclose // readBody closes it
 	if err != nil {
 		return f.noAnswer(parent, clock, total, err, out)
 	}
@@ -272,7 +272,7 @@ func isHeaderValue(v string) bool {
 	return v != ""
 }
 
-func (f *Fetcher) request(ctx context.Context, x *exchange, u *url.URL, req *protocol.Request, header http.Header) *http.Request {
+func (f *Fetcher) request(ctx context.Context, x *exchange, u *url.URL, header http.Header) *http.Request {
 	host := x.host
 	if strings.IndexByte(host, ':') >= 0 {
 		host = "[" + host + "]"

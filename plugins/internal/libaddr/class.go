@@ -107,8 +107,8 @@ func allZero(b []byte) bool {
 	return true
 }
 
-func v4(a, b, c, d byte, bits int) netip.Prefix {
-	return netip.PrefixFrom(netip.AddrFrom4([4]byte{a, b, c, d}), bits)
+func v4(a, b, c byte, bits int) netip.Prefix {
+	return netip.PrefixFrom(netip.AddrFrom4([4]byte{a, b, c}), bits)
 }
 
 func v6(bits int, b ...byte) netip.Prefix {
@@ -119,21 +119,21 @@ func v6(bits int, b ...byte) netip.Prefix {
 
 // The tables are never changed.
 var v4Table = [...]classed{
-	{v4(0, 0, 0, 0, 8), Unspecified},
-	{v4(10, 0, 0, 0, 8), Private},
-	{v4(100, 64, 0, 0, 10), SharedNAT},
-	{v4(127, 0, 0, 0, 8), Loopback},
-	{v4(169, 254, 0, 0, 16), LinkLocal},
-	{v4(172, 16, 0, 0, 12), Private},
-	{v4(192, 0, 0, 0, 24), Reserved},
-	{v4(192, 0, 2, 0, 24), Reserved},
-	{v4(192, 88, 99, 0, 24), Reserved},
-	{v4(192, 168, 0, 0, 16), Private},
-	{v4(198, 18, 0, 0, 15), Reserved},
-	{v4(198, 51, 100, 0, 24), Reserved},
-	{v4(203, 0, 113, 0, 24), Reserved},
-	{v4(224, 0, 0, 0, 4), Multicast},
-	{v4(240, 0, 0, 0, 4), Reserved},
+	{v4(0, 0, 0, 8), Unspecified},
+	{v4(10, 0, 0, 8), Private},
+	{v4(100, 64, 0, 10), SharedNAT},
+	{v4(127, 0, 0, 8), Loopback},
+	{v4(169, 254, 0, 16), LinkLocal},
+	{v4(172, 16, 0, 12), Private},
+	{v4(192, 0, 0, 24), Reserved},
+	{v4(192, 0, 2, 24), Reserved},
+	{v4(192, 88, 99, 24), Reserved},
+	{v4(192, 168, 0, 16), Private},
+	{v4(198, 18, 0, 15), Reserved},
+	{v4(198, 51, 100, 24), Reserved},
+	{v4(203, 0, 113, 24), Reserved},
+	{v4(224, 0, 0, 4), Multicast},
+	{v4(240, 0, 0, 4), Reserved},
 }
 
 var v6Table = [...]classed{

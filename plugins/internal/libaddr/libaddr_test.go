@@ -364,7 +364,7 @@ func TestDial(t *testing.T) {
 }
 
 // A name that changes its address between check and connection can't get
-// through: the address that was checked is the one dialled.
+// through: the address that was checked is the one connected to.
 func TestDialPinsAddress(t *testing.T) {
 	_, port := listen(t, "127.0.0.1:0")
 	n := 0
