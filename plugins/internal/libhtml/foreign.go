@@ -2,14 +2,18 @@ package libhtml
 
 import "bytes"
 
-// foreign goes through an svg or math element, whose start tag was read last.
-// HTML inside it stops the stream, save for the plain text of svg titles.
-func (s *stream) foreign(root elem) {
+// foreign goes through an svg or math element, whose start tag was read last;
+// quiet leaves its text out. HTML inside it stops the stream, save for the plain
+// text of svg titles.
+func (s *stream) foreign(root elem, quiet bool) {
 	open := [][]byte{s.name}
 	if s.foreignVoid() {
 		return
 	}
-	skip := 0 // len(open) at a style or script element
+	skip := 0 // len(open) at an element whose text is left out
+	if quiet {
+		skip = 1
+	}
 	for len(open) > 0 && s.pos < len(s.src) {
 		at := s.nextMarkup(s.pos)
 		if at > s.pos && skip == 0 {
@@ -31,6 +35,9 @@ func (s *stream) foreign(root elem) {
 		default:
 			n := len(open)
 			if open = s.foreignStart(root, open, at+1); open == nil {
+				if s.lenient && !quiet && s.pos < len(s.src) {
+					s.open(s.id)
+				}
 				return
 			}
 			if len(open) > n && skip == 0 && (s.id == eStyle || s.id == eScript) {
@@ -94,9 +101,6 @@ func (s *stream) foreignStart(root elem, open [][]byte, i int) [][]byte {
 			return open
 		}
 		return append(open, s.name)
-	}
-	if s.lenient {
-		s.open(id)
 	}
 	return nil
 }

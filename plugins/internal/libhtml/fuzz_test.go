@@ -25,6 +25,7 @@ func fuzzSeeds() []string {
 		`<noscript><link rel=next href=n></noscript></head><body><area href=x alt=y><img alt=z src=i><a href=q><img alt=w></a>`,
 		`&amp&lt;&notit;&#x80;&#0;&copy=1<a href="?a=1&copy=2&amp;b&lt=3">x</a><!-->a--><!--->b--><!-- c --!>d<!x>e<?pi?>f</ >g`,
 		`<dialog>a<video>b</dialog>c</video><canvas><b>d</canvas>e</b>f<output>g</output><search>h</search>`,
+		`<template><svg><style><p></style><title>x</title></svg></template>a<template><svg><g></template>b`,
 		`<frameset><frame src=f></frameset><noframes>n</noframes>`,
 		`</p></br><li>a</ul></div><pre>` + "\n" + `x</pre><image src=y><center>c</center><listing>l</listing><marquee>m</marquee>`,
 	}

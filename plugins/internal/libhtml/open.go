@@ -245,7 +245,7 @@ func (s *stream) openRare(id elem) {
 		}
 		s.push(id)
 	case kForeign:
-		s.foreign(id)
+		s.foreign(id, false)
 	}
 }
 
@@ -388,7 +388,9 @@ func (s *stream) skipInTemplate(id elem) {
 		s.endRaw(s.scriptEnd(s.pos))
 	case ePlaintext:
 		s.pos = len(s.src)
-	case eSvg, eMath, eCol, eColgroup, eFrameset, eTd, eTh, eCaption, eObject, eApplet, eMarquee:
+	case eSvg, eMath:
+		s.foreign(id, true)
+	case eCol, eColgroup, eFrameset, eTd, eTh, eCaption, eObject, eApplet, eMarquee:
 		s.stop("template with " + elems.names[id])
 	}
 }
