@@ -9,7 +9,6 @@ import (
 	"github.com/gonutch/crawler/sdk/extension/urlexemption"
 	"github.com/gonutch/crawler/sdk/extension/urlfilter"
 	"github.com/gonutch/crawler/sdk/extension/urlnormalizer"
-	"github.com/gonutch/crawler/sdk/manifest"
 )
 
 // URLResult is what the normalizers and filters made of one URL. Plugin and
@@ -23,17 +22,7 @@ type URLResult struct {
 	Err     error
 }
 
-// Step is one plugin's part in what became of a URL.
-type Step struct {
-	Point   string `json:"point"`
-	Plugin  string `json:"plugin"`
-	In      string `json:"in"`
-	Out     string `json:"out,omitempty"`
-	Verdict string `json:"verdict"` // unchanged, changed, accepted, dropped, error
-	Reason  string `json:"reason,omitempty"`
-}
-
-// scopes numbers the scopes for the cache; others are served without it.
+// scopeNumber numbers the scopes for the cache; others are served without it.
 func scopeNumber(s urlnormalizer.Scope) (uint8, bool) {
 	switch s {
 	case urlnormalizer.ScopeDefault:
@@ -313,98 +302,4 @@ func (c *Chains) Filter(ctx context.Context, urls []string) ([]URLResult, error)
 		return nil, fmt.Errorf("filter urls: %w", err)
 	}
 	return w.results(), nil
-}
-
-// Explain tells plugin by plugin what the normalizers of the scope and the
-// filters make of url. It ends with the first that drops it or fails.
-func (c *Chains) Explain(ctx context.Context, scope urlnormalizer.Scope, url string) ([]Step, error) {
-	var steps []Step
-	for loop := 0; loop < c.urls.loops; loop++ {
-		before := url
-		for _, m := range c.urls.order(scope) {
-			w := newURLWork([]string{url})
-			if err := c.urls.normalize(ctx, scope, []*member{m}, 1, w); err != nil {
-				return steps, err
-			}
-			st := step(manifest.URLNormalizer, m.id, url, w.res[0], "unchanged", "changed")
-			steps = append(steps, st)
-			if st.Out == "" {
-				return steps, nil
-			}
-			url = st.Out
-		}
-		if url == before {
-			break
-		}
-	}
-	for _, f := range c.urls.filters {
-		w := newURLWork([]string{url})
-		if err := c.urls.filter(ctx, []*filterStage{f}, w); err != nil {
-			return steps, err
-		}
-		st := step(manifest.URLFilter, f.m.id, url, w.res[0], "accepted", "changed")
-		steps = append(steps, st)
-		if st.Out == "" {
-			return steps, nil
-		}
-	}
-	return steps, nil
-}
-
-func step(point, id, in string, r URLResult, same, changed string) Step {
-	st := Step{Point: point, Plugin: id, In: strings.Clone(in), Out: r.URL, Reason: r.Reason}
-	switch {
-	case r.Err != nil:
-		st.Verdict, st.Out, st.Reason = "error", "", r.Err.Error()
-	case r.Dropped:
-		st.Verdict, st.Out = "dropped", ""
-	case r.URL == in:
-		st.Verdict = same
-	default:
-		st.Verdict = changed
-	}
-	return st
-}
-
-// Exempt reports for each link whether it is let through although external
-// links are ignored: every exemption filter says so and there is at least one.
-// A filter that fails on a link does not let it through.
-func (c *Chains) Exempt(ctx context.Context, pairs []urlexemption.Pair) ([]bool, error) {
-	if len(c.urls.exemptions) == 0 {
-		return make([]bool, len(pairs)), nil
-	}
-	out, _, err := c.urls.exempt.do(ctx, pairs)
-	if err != nil {
-		return nil, fmt.Errorf("judge external links: %w", err)
-	}
-	return out, nil
-}
-
-func (u *urlChain) runExempt(ctx context.Context, pairs []urlexemption.Pair) ([]bool, []error, error) {
-	left := make([]int, len(pairs))
-	for i := range left {
-		left[i] = i
-	}
-	for _, s := range u.exemptions {
-		ask := make([]urlexemption.Pair, len(left))
-		for k, i := range left {
-			ask[k] = pairs[i]
-		}
-		out, errs, err := s.run(ctx, ask)
-		if err != nil {
-			return nil, nil, err
-		}
-		var next []int
-		for k, i := range left {
-			if out[k] && (errs == nil || errs[k] == nil) {
-				next = append(next, i)
-			}
-		}
-		left = next
-	}
-	out := make([]bool, len(pairs))
-	for _, i := range left {
-		out[i] = true
-	}
-	return out, nil, nil
 }

@@ -136,7 +136,7 @@ func Guard(in io.Reader, mark, dir string) {
 	}
 	quiet := 0
 	for end := time.Now().Add(guardTimeout); quiet < 3 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if killAll(groups, mark) == 0 {
+		if killAll(groups, mark, 0) == 0 {
 			quiet++
 		} else {
 			quiet = 0

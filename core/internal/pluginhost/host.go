@@ -120,7 +120,7 @@ func (h *Host) Close(ctx context.Context) error {
 		h.mu.Lock()
 		h.shut = true
 		h.mu.Unlock()
-		unhook := context.AfterFunc(ctx, func() { killAll(nil, h.dir.mark) })
+		unhook := context.AfterFunc(ctx, func() { killAll(nil, h.dir.mark, 0) })
 		h.end()
 		for _, p := range h.plugins {
 			h.wg.Go(func() { p.jail.close(h.opts.StopTimeout) })
@@ -128,7 +128,7 @@ func (h *Host) Close(ctx context.Context) error {
 		h.wg.Wait()
 		unhook()
 		for range 10 {
-			if killAll(nil, h.dir.mark) == 0 {
+			if killAll(nil, h.dir.mark, 0) == 0 {
 				break
 			}
 			time.Sleep(5 * time.Millisecond) // until the kernel has ended them

@@ -32,6 +32,7 @@ type process struct {
 	logs   *stderrLog
 	log    hclog.Logger
 	closer func() // for one that was attached to
+	build  string // what it says its build is
 
 	called atomic.Int64 // calls begun
 	begun  time.Time
@@ -65,6 +66,7 @@ func (h *Host) launch(ctx context.Context, p *Plugin) (*process, error) {
 			if pr.runner != nil {
 				h.live.register(p, pr)
 			}
+			pr.log.Debug("plugin started", "pid", pr.pid(), "build", pr.build, "duration", time.Since(pr.begun))
 			go pr.watch(h.opts.HealthInterval, h.opts.HealthTimeout)
 			return pr, nil
 		}
@@ -148,6 +150,7 @@ func (h *Host) introduce(ctx context.Context, p *Plugin, pr *process) error {
 	if err != nil {
 		return err
 	}
+	pr.build = clip(d.BuildID)
 	if d.APIVersion != manifest.APIVersion {
 		return fault.Errorf(fault.Invalid, "it speaks version %d of the plugin contract, this crawler version %d", d.APIVersion, manifest.APIVersion)
 	}
@@ -276,6 +279,14 @@ func (pr *process) drop() {
 		pr.closer()
 		close(pr.gone)
 	}
+}
+
+// pid returns 0 for one that was attached to.
+func (pr *process) pid() int {
+	if pr.runner == nil {
+		return 0
+	}
+	return pr.runner.pid
 }
 
 func (pr *process) isGone() bool {

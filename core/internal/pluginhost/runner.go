@@ -126,13 +126,14 @@ func (r *runner) wait() {
 	if !awaitExit(r.pid) {
 		_ = r.cmd.Wait()
 	}
+	since := started(r.pid)
 	_ = syscall.Kill(-r.pid, syscall.SIGKILL) // a zombie keeps its group's number
 	r.mu.Lock()
 	_ = r.cmd.Wait() // a second Wait only fails
 	r.reaped = true
 	r.state = r.cmd.ProcessState
 	r.mu.Unlock()
-	killAll(map[int]bool{r.pid: true}, r.mark)
+	killAll(map[int]bool{r.pid: true}, r.mark, since)
 	r.guard.remove(r.pid)
 	_ = r.lifeline.Close()
 	deadline := time.Now().Add(drainTime)

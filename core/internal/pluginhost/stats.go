@@ -20,6 +20,7 @@ type Usage struct {
 type Stats struct {
 	ID          string           `json:"id"`
 	PID         int              `json:"pid,omitempty"` // 0 when none is running
+	Build       string           `json:"build,omitempty"`
 	Calls       int64            `json:"calls"`
 	Records     int64            `json:"records"` // completed
 	Errors      int64            `json:"errors"`  // calls that failed
@@ -90,7 +91,7 @@ func (h *Host) Stats() []Stats {
 		s := p.stats.snapshot(id)
 		for i, pr := range procs[p] {
 			if i == 0 {
-				s.PID = pr.runner.pid
+				s.PID, s.Build = pr.runner.pid, pr.build
 			}
 			u := used[pr.runner.pid]
 			s.Processes += u.Processes

@@ -56,18 +56,26 @@ func awaitExit(pid int) bool {
 
 // procStat is what is needed of /proc/PID/stat.
 type procStat struct {
-	pid, pgrp, session int
-	state              byte
-	ticks              uint64 // user and system time, waited-for children included
-	rssPages           int64
+	pid, ppid     int
+	pgrp, session int
+	state         byte
+	ticks         uint64 // user and system time, waited-for children included
+	started       uint64 // clock ticks since the machine started
+	rssPages      int64
 }
 
 func readStat(pid int) (procStat, bool) {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return procStat{}, false
 	}
-	return parseStat(b)
+	var buf [1024]byte // one read: these files are short, and every process is looked at
+	n, err := unix.Read(fd, buf[:])
+	_ = unix.Close(fd)
+	if err != nil {
+		return procStat{}, false
+	}
+	return parseStat(buf[:n])
 }
 
 // parseStat reads a line of /proc/PID/stat; see proc_pid_stat(5). The name in
@@ -84,9 +92,16 @@ func parseStat(b []byte) (procStat, bool) {
 	}
 	num := func(i int) int64 { n, _ := strconv.ParseInt(f[i], 10, 64); return n }
 	return procStat{
-		pid: pid, state: f[0][0], pgrp: int(num(2)), session: int(num(3)),
+		pid: pid, state: f[0][0], ppid: int(num(1)), started: uint64(num(19)), pgrp: int(num(2)), session: int(num(3)),
 		ticks: uint64(num(11) + num(12) + num(13) + num(14)), rssPages: num(21),
 	}, true
+}
+
+// started returns when the process was started, in clock ticks; 0 when there
+// is none.
+func started(pid int) uint64 {
+	st, _ := readStat(pid)
+	return st.started
 }
 
 // ticksPerSecond is USER_HZ, which Linux fixes at 100 on all Go platforms.
@@ -147,10 +162,15 @@ func proportional(session int) int64 {
 	return sum
 }
 
+// kernelThreads is the parent of all threads of the kernel.
+const kernelThreads = 2
+
 // killAll kills every process that is in one of the sessions or groups or bears
 // the mark: its environment has envRun=mark, or mark with a dot and a number
-// after it. It returns how many it found alive. The caller itself is spared.
-func killAll(groups map[int]bool, mark string) int {
+// after it. The mark is looked for in processes that were started since then,
+// in clock ticks. It returns how many it found alive. The caller itself is
+// spared.
+func killAll(groups map[int]bool, mark string, since uint64) int {
 	self, n := os.Getpid(), 0
 	want := []byte(envRun + "=" + mark)
 	for _, pid := range pids() {
@@ -161,7 +181,7 @@ func killAll(groups map[int]bool, mark string) int {
 		if !ok || st.state == 'Z' {
 			continue
 		}
-		if !groups[st.session] && !groups[st.pgrp] && !marked(pid, want) {
+		if !groups[st.session] && !groups[st.pgrp] && (st.started < since || st.ppid == kernelThreads || !marked(pid, want)) {
 			continue
 		}
 		if syscall.Kill(pid, syscall.SIGKILL) == nil {

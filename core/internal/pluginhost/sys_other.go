@@ -25,13 +25,16 @@ func restrict(int, int64) error { return nil }
 // awaitExit leaves the waiting to the caller.
 func awaitExit(int) bool { return false }
 
+// started is not known here.
+func started(int) uint64 { return 0 }
+
 func usage(map[int]bool) map[int]Usage { return nil }
 
 func proportional(int) int64 { return 0 }
 
 const ticksPerSecond = 100
 
-func killAll(groups map[int]bool, _ string) int {
+func killAll(groups map[int]bool, _ string, _ uint64) int {
 	for pgid := range groups {
 		_ = syscall.Kill(-pgid, syscall.SIGKILL)
 	}
