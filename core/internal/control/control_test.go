@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 		}
 		fmt.Println("ready")
 		_, _ = io.Copy(io.Discard, os.Stdin)
-		if err := s.Close(context.Background()); err != nil {
+		if err := s.Close(); err != nil {
 			fmt.Println(err)
 			os.Exit(1)
 		}
@@ -84,7 +84,7 @@ func serve(t *testing.T, dir string) *control.Server {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := s.Close(context.Background()); err != nil {
+		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -221,7 +221,7 @@ func TestCloseEndsRequests(t *testing.T) {
 		ended <- c.Stream(t.Context(), "forever", nil, func(json.RawMessage) error { close(started); return nil })
 	}()
 	<-started
-	if err := s.Close(t.Context()); err != nil {
+	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-ended; err != nil {

@@ -28,12 +28,13 @@ type Options struct {
 
 // Server serves a crawl directory's control socket.
 type Server struct {
-	path string
-	info os.FileInfo // of our socket
-	http *http.Server
-	done chan error
-	once sync.Once
-	err  error
+	path  string
+	info  os.FileInfo // of our socket
+	http  *http.Server
+	slots chan struct{} // one taken by each request
+	done  chan error
+	once  sync.Once
+	err   error
 }
 
 // Serve begins to answer for the crawl directory dir and returns. The caller
@@ -47,11 +48,11 @@ func Serve(ctx context.Context, dir string, t Table, o Options) (*Server, error)
 	if err != nil {
 		return nil, fmt.Errorf("control socket in %s: %w", dir, err)
 	}
-	s := &Server{path: filepath.Join(dir, SocketName), done: make(chan error, 1)}
+	s := &Server{path: filepath.Join(dir, SocketName), slots: make(chan struct{}, maxRequests), done: make(chan error, 1)}
 	if s.info, err = os.Lstat(s.path); err != nil {
 		return nil, errors.Join(fmt.Errorf("control socket: %w", err), l.Close())
 	}
-	h := &handler{table: t, slots: make(chan struct{}, maxRequests), hello: Hello{
+	h := &handler{table: t, slots: s.slots, hello: Hello{
 		PID: os.Getpid(), Command: o.Command, Version: o.Version, Since: time.Now().UTC().Truncate(time.Second),
 	}}
 	base, cancel := context.WithCancel(ctx)
@@ -68,13 +69,21 @@ func Serve(ctx context.Context, dir string, t Table, o Options) (*Server, error)
 	return s, nil
 }
 
-// Close ends the requests under way, waits for them until ctx ends, and removes
-// the socket. It is safe to call twice. The crawl may be closed after it.
-func (s *Server) Close(ctx context.Context) error {
+// closeTime is how long askers may take to take their last answers.
+const closeTime = 5 * time.Second
+
+// Close ends the requests under way, waits for their handlers, and removes the
+// socket. It is safe to call twice. The crawl may be closed after it.
+func (s *Server) Close() error {
 	s.once.Do(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+		defer cancel()
 		err := s.http.Shutdown(ctx)
-		if err != nil {
-			err = errors.Join(err, s.http.Close())
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = s.http.Close() // writing fails now, so handlers end
+		}
+		for range maxRequests {
+			s.slots <- struct{}{}
 		}
 		if served := <-s.done; !errors.Is(served, http.ErrServerClosed) {
 			err = errors.Join(err, served)

@@ -1,0 +1,216 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/gonutch/crawler/core/internal/cycle"
+	"github.com/gonutch/crawler/core/internal/db/crawldb"
+)
+
+// printReport prints what a command did, and why when it did nothing.
+func printReport(w io.Writer, r *cycle.Report) { writeReport(w, r, time.Now()) }
+
+func writeReport(w io.Writer, r *cycle.Report, now time.Time) {
+	p := &reportPrinter{w: w}
+	if idle(r) {
+		p.nothing(r, now)
+	} else {
+		p.done(r, now)
+	}
+	if r.Stopped != "" {
+		p.line("ended early", "%s", r.Stopped)
+	}
+}
+
+// idle reports whether nothing was there to be done.
+func idle(r *cycle.Report) bool {
+	return r.Fetched == 0 && r.Generated == 0 && r.Parsed == 0 && total(r.ParseFails) == 0 && total(r.Updated) == 0 &&
+		r.Indexed == 0 && r.Deleted == 0 && r.Unchanged == 0 && r.Duplicates == 0 && total(r.Released) == 0 && total(r.Skipped) == 0
+}
+
+type reportPrinter struct{ w io.Writer }
+
+const labelWidth = 12
+
+// line prints a label and a text. Nobody is left to be told when that fails.
+func (p *reportPrinter) line(label, format string, args ...any) {
+	_, _ = fmt.Fprintf(p.w, "  %-*s %s\n", labelWidth, label, fmt.Sprintf(format, args...))
+}
+
+// list prints counts as a list of their own, the largest first.
+func (p *reportPrinter) list(m map[string]int64, meaning func(string) string) {
+	names := largest(m)
+	width := 0
+	for _, n := range names {
+		width = max(width, len(number(m[n])))
+	}
+	for i, n := range names {
+		if i == 10 && len(names) > 11 {
+			rest := map[string]int64{}
+			for _, x := range names[i:] {
+				rest[x] = m[x]
+			}
+			p.line("", "%*s  %d other reasons", width, number(total(rest)), len(rest))
+			return
+		}
+		text := printable(n)
+		if meaning != nil {
+			if s := meaning(n); s != "" {
+				text += ": " + s
+			}
+		}
+		p.line("", "%*s  %s", width, number(m[n]), text)
+	}
+}
+
+func (p *reportPrinter) done(r *cycle.Report, now time.Time) {
+	if r.Rounds > 0 {
+		_, _ = fmt.Fprintf(p.w, "%s in %s\n", plural(int64(r.Rounds), "round"), span(r.Elapsed))
+	} else if r.Elapsed > 0 {
+		_, _ = fmt.Fprintf(p.w, "done in %s\n", span(r.Elapsed))
+	}
+	if r.Fetched > 0 {
+		p.line("fetched", "%s", fetchedText(r))
+		if len(r.Status) > 1 || r.Status["fetch_success"] == 0 {
+			p.line("", "%s", counts(r.Status, 10))
+		}
+	} else if r.Generated > 0 && r.Rounds == 0 {
+		p.line("generated", "%s", plural(r.Generated, "URL"))
+	}
+	for _, x := range []struct {
+		label string
+		m     map[string]int64
+	}{{"failed", r.Failures}, {"truncated", r.Truncated}, {"released", r.Released}} {
+		if n := total(x.m); n > 0 {
+			p.line(x.label, "%s: %s", number(n), counts(x.m, 8))
+		}
+	}
+	p.parsed(r)
+	p.indexed(r)
+	if len(r.Poisonous) > 0 {
+		p.line("poisonous", "%s that no plugin survived:", plural(int64(len(r.Poisonous)), "URL"))
+		for _, u := range r.Poisonous[:min(len(r.Poisonous), 5)] {
+			p.line("", "%s", printable(u))
+		}
+		if more := len(r.Poisonous) - 5; more > 0 {
+			p.line("", "and %s more", number(more))
+		}
+	}
+	if !r.NextDue.IsZero() {
+		p.line("next due", "%s", due(r.NextDue, now))
+	}
+}
+
+func fetchedText(r *cycle.Report) string {
+	s := plural(r.Fetched, "page") + ", " + size(r.Bytes)
+	if sec := r.Elapsed.Seconds(); sec > 0 {
+		s += fmt.Sprintf(" (%s, %s/s)", perSecond(float64(r.Fetched)/sec), size(int64(float64(r.Bytes)/sec)))
+	}
+	return s
+}
+
+func (p *reportPrinter) parsed(r *cycle.Report) {
+	if r.Parsed > 0 || total(r.ParseFails) > 0 {
+		s := plural(r.Parsed, "page")
+		if n := total(r.ParseFails); n > 0 {
+			s += fmt.Sprintf(", %s failed: %s", number(n), counts(r.ParseFails, 5))
+		}
+		p.line("parsed", "%s", s)
+	}
+	if r.Links > 0 || total(r.Dropped) > 0 {
+		s := number(r.Links) + " kept"
+		if n := total(r.Dropped); n > 0 {
+			s += ", " + number(n) + " dropped:"
+		}
+		p.line("links", "%s", s)
+		p.list(r.Dropped, dropMeaning)
+	}
+	if r.Parsed > 0 || r.New > 0 {
+		p.line("new URLs", "%s", number(r.New))
+	}
+	if r.Fetched == 0 && total(r.Updated) > 0 {
+		p.line("updated", "%s: %s", number(total(r.Updated)), counts(r.Updated, 10))
+	}
+}
+
+func (p *reportPrinter) indexed(r *cycle.Report) {
+	if r.Indexed+r.Deleted+r.Unchanged+r.Duplicates > 0 {
+		var s []string
+		for _, x := range []struct {
+			n    int64
+			what string
+		}{{r.Deleted, "deleted"}, {r.Unchanged, "unchanged"}, {r.Duplicates, "duplicates"}} {
+			if x.n > 0 {
+				s = append(s, number(x.n)+" "+x.what)
+			}
+		}
+		p.line("indexed", "%s", strings.Join(append([]string{plural(r.Indexed, "page")}, s...), ", "))
+	}
+	if n := total(r.Skipped); n > 0 {
+		p.line("not indexed", "%s: %s", number(n), counts(r.Skipped, 6))
+	}
+}
+
+// dropMeaning explains a reason for which links are dropped, where its name does
+// not.
+func dropMeaning(why string) string {
+	switch why {
+	case "max_outlinks":
+		return "more links than db.max_outlinks_per_page"
+	case "too_long":
+		return "URLs longer than db.max_outlink_length"
+	case "internal":
+		return "within the host (db.ignore_internal_links)"
+	case "external":
+		return "to other hosts (db.ignore_external_links)"
+	case "self":
+		return "of a page to itself"
+	case "duplicate":
+		return "named more than once on a page"
+	}
+	return ""
+}
+
+// nothing says why there was nothing to do, and what helps.
+func (p *reportPrinter) nothing(r *cycle.Report, now time.Time) {
+	_, _ = fmt.Fprintln(p.w, "Nothing to do.")
+	for _, why := range largest(r.Rejected) {
+		text, help := rejectMeaning(why)
+		p.line("", "%s %s", number(r.Rejected[why]), text)
+		if help != "" {
+			p.line("", "  %s", help)
+		}
+	}
+	switch {
+	case !r.NextDue.IsZero():
+		p.line("next due", "%s", due(r.NextDue, now))
+		if r.NextDue.After(now) {
+			days := int(r.NextDue.Sub(now).Hours()/24) + 1
+			p.line("", "to fetch it before: crawler run --adddays %d; to wait for it: crawler run -D cycle.wait=-1", days)
+		}
+	case len(r.Rejected) == 0:
+		p.line("", "The CrawlDB has no URL that could be fetched. Seeds are added by: crawler run --seeds FILE")
+	}
+}
+
+// rejectMeaning explains a reason of generate and says what helps.
+func rejectMeaning(why string) (text, help string) {
+	switch why {
+	case crawldb.RejectSchedule:
+		return "URLs are not due yet", ""
+	case crawldb.RejectHeld:
+		return "hosts are held back because they failed or asked for a pause", "which and until when: crawler readdb --stats"
+	case crawldb.RejectScore:
+		return "URLs score less than generate.min_score", "to take them: crawler run -D generate.min_score=0"
+	case crawldb.RejectCount:
+		return "hosts have more URLs than generate.max_count", "to take more: crawler run -D generate.max_count=-1"
+	case crawldb.RejectStatus:
+		return "URLs have another status than generate.restrict_status", "to take all: crawler run -D generate.restrict_status="
+	case crawldb.RejectInterval:
+		return "URLs have a longer fetch interval than generate.min_interval", "to take them: crawler run -D generate.min_interval=-1"
+	}
+	return why, ""
+}
