@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/gonutch/crawler/core/internal/db/crawldb"
+	"github.com/gonutch/crawler/core/internal/db/transition"
 	"github.com/gonutch/crawler/core/internal/segment"
 	"github.com/gonutch/crawler/core/internal/step/index"
+	"github.com/gonutch/crawler/core/internal/step/inject"
 	"github.com/gonutch/crawler/core/internal/step/invert"
 	"github.com/gonutch/crawler/core/internal/urlkey"
 )
@@ -256,4 +258,16 @@ func (c *Cycle) Clean(ctx context.Context) (Report, error) {
 // Segments lists the segments, oldest first.
 func (c *Cycle) Segments(ctx context.Context) ([]segment.Meta, error) {
 	return segment.List(ctx, c.d.Store)
+}
+
+// SetAddDays lets generate take URLs that become due within so many days.
+func (c *Cycle) SetAddDays(days float64) {
+	c.d.cfg.Generate.AddDays = time.Duration(days * float64(24*time.Hour))
+}
+
+// Inject is "crawler inject".
+func (c *Cycle) Inject(ctx context.Context, seeds []inject.Seed, mode transition.InjectMode, skipInvalid bool) (inject.Report, error) {
+	return inject.Run(ctx, c.d.DB, c.d.Chains, seeds, inject.Options{
+		Mode: mode, Rules: c.d.cfg.Update.Rules, SkipInvalid: skipInvalid, Now: c.d.now(),
+	})
 }

@@ -1,0 +1,244 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/gonutch/crawler/core/internal/cycle"
+	"github.com/gonutch/crawler/core/internal/db/transition"
+	"github.com/gonutch/crawler/core/internal/step/inject"
+)
+
+func injectCommand() *command {
+	return &command{
+		name: "inject", args: "SEEDS…", short: "Put seeds into the CrawlDB", group: "Single steps", nutch: true,
+		prepare: func(inv *invocation) func(context.Context, []string) error {
+			var seeds multi
+			inv.fs.Var(&seeds, "seeds", "`FILE`, folder, URL or -; repeatable")
+			overwrite := inv.fs.Bool("overwrite", false, "replace the records of known seeds")
+			update := inv.fs.Bool("update", false, "update score, interval and metadata of known seeds")
+			skip := inv.fs.Bool("skip-invalid", false, "pass over seeds that are no URLs instead of failing")
+			return func(ctx context.Context, args []string) error {
+				if len(args) > 1 && isDir(args[0]) && len(seeds) == 0 { // Nutch: <crawldb> <url_dir>
+					inv.positionalDir(args[0])
+					args = args[1:]
+				}
+				sources := append(seeds, args...)
+				if len(sources) == 0 {
+					return usagef("no seeds: name files, folders or URLs")
+				}
+				list, err := inject.Read(sources, inv.app.Stdin)
+				if err != nil {
+					return err
+				}
+				cfg, err := inv.load()
+				if err != nil {
+					return err
+				}
+				mode := transition.InjectNew
+				switch {
+				case *overwrite || cfg.String("db.injector_overwrite") == "true":
+					mode = transition.InjectOverwrite
+				case *update || cfg.String("db.injector_update") == "true":
+					mode = transition.InjectUpdate
+				}
+				s, err := inv.open(ctx, cfg, false)
+				if err != nil {
+					return err
+				}
+				rep, err := s.inject(ctx, list, mode, *skip)
+				if err == nil {
+					err = inv.print(rep, func(w io.Writer) { printInjected(w, rep) })
+				}
+				return errors.Join(err, s.close(ctx))
+			}
+		},
+	}
+}
+
+func generateCommand() *command {
+	return &command{
+		name: "generate", short: "Make the fetch list of a new segment", group: "Single steps", nutch: true,
+		prepare: func(inv *invocation) func(context.Context, []string) error {
+			topN := inv.fs.Int("top-n", 0, "URLs at most (default: generate.top_n)")
+			adddays := inv.fs.Float64("adddays", 0, "take URLs that become due within this many days, too")
+			return func(ctx context.Context, args []string) error {
+				inv.override("generate.top_n", *topN)
+				if len(args) > 0 {
+					inv.positionalDir(args[0])
+				}
+				return inv.with(ctx, false, func(ctx context.Context, s *session) error {
+					s.cycle.SetAddDays(*adddays)
+					seg, rep, err := s.cycle.Generate(ctx)
+					if err != nil {
+						return err
+					}
+					if seg == "" {
+						printReport(inv.app.Stderr, &rep)
+						return errNothing
+					}
+					return inv.print(map[string]any{"segment": seg, "selected": rep.Generated}, func(w io.Writer) {
+						fmt.Fprintf(w, "%s\n", seg)
+						fmt.Fprintf(inv.app.Stderr, "%d URLs selected into segment %s\n", rep.Generated, seg)
+					})
+				})
+			}
+		},
+	}
+}
+
+// with opens the crawl, runs f and closes it again.
+func (inv *invocation) with(ctx context.Context, agent bool, f func(context.Context, *session) error) error {
+	cfg, err := inv.load()
+	if err != nil {
+		return err
+	}
+	if agent {
+		if err := cfg.RequireAgent(); err != nil {
+			return err
+		}
+	}
+	s, err := inv.open(ctx, cfg, true)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(ctx, s), s.close(ctx))
+}
+
+// segmentCommand makes a command that works on segments: those named, or the newest.
+func segmentCommand(name, short string, agent bool, f func(ctx context.Context, s *session, seg string) (any, *cycle.Report, error)) *command {
+	return &command{
+		name: name, args: "[SEGMENT…]", short: short, group: "Single steps", nutch: true,
+		prepare: func(inv *invocation) func(context.Context, []string) error {
+			all := inv.fs.Bool("all", false, "all segments instead of the newest one")
+			return func(ctx context.Context, args []string) error {
+				return inv.with(ctx, agent, func(ctx context.Context, s *session) error {
+					segs, err := s.segments(ctx, args, *all)
+					if err != nil {
+						return err
+					}
+					for _, seg := range segs {
+						facts, rep, err := f(ctx, s, seg)
+						if err != nil {
+							return err
+						}
+						err = inv.print(facts, func(w io.Writer) {
+							fmt.Fprintf(w, "segment %s\n", seg)
+							if rep != nil {
+								printReport(w, rep)
+							} else {
+								fmt.Fprintf(w, "%+v\n", facts)
+							}
+						})
+						if err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+			}
+		},
+	}
+}
+
+// segments resolves the segments a command is to work on.
+func (s *session) segments(ctx context.Context, args []string, all bool) ([]string, error) {
+	metas, err := s.cycle.Segments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]bool{}
+	for _, m := range metas {
+		known[m.ID] = true
+	}
+	if len(args) > 0 {
+		for i, a := range args {
+			args[i] = filepath.Base(a) // Nutch names segments by their path
+			if !known[args[i]] {
+				return nil, usagef("there is no segment %q; \"crawler readseg --list\" lists them", a)
+			}
+		}
+		return args, nil
+	}
+	if len(metas) == 0 {
+		return nil, fmt.Errorf("there is no segment yet; \"crawler generate\" makes one")
+	}
+	if all {
+		var ids []string
+		for _, m := range metas {
+			ids = append(ids, m.ID)
+		}
+		return ids, nil
+	}
+	return []string{metas[len(metas)-1].ID}, nil
+}
+
+func fetchCommand() *command {
+	return segmentCommand("fetch", "Fetch a segment's URLs", true, func(ctx context.Context, s *session, seg string) (any, *cycle.Report, error) {
+		rep, err := s.cycle.Fetch(ctx, seg, s.inv.app.Interrupts)
+		return rep, &rep, err
+	})
+}
+
+func parseCommand() *command {
+	return segmentCommand("parse", "Parse a segment's fetched pages", false, func(ctx context.Context, s *session, seg string) (any, *cycle.Report, error) {
+		rep, err := s.cycle.Parse(ctx, seg)
+		return rep, &rep, err
+	})
+}
+
+func updatedbCommand() *command {
+	return segmentCommand("updatedb", "Apply a segment to the CrawlDB", false, func(ctx context.Context, s *session, seg string) (any, *cycle.Report, error) {
+		rep, err := s.cycle.Update(ctx, seg)
+		return rep, &rep, err
+	})
+}
+
+func invertlinksCommand() *command {
+	return segmentCommand("invertlinks", "Turn a segment's links into inlinks", false, func(ctx context.Context, s *session, seg string) (any, *cycle.Report, error) {
+		rep, err := s.cycle.Invert(ctx, seg)
+		return rep, nil, err
+	})
+}
+
+// wholeCommand makes a command that works on the whole crawl.
+func wholeCommand(name, short string, f func(ctx context.Context, s *session) (cycle.Report, error)) *command {
+	return &command{
+		name: name, short: short, group: "Single steps", nutch: true,
+		prepare: func(inv *invocation) func(context.Context, []string) error {
+			return func(ctx context.Context, args []string) error {
+				if len(args) > 0 {
+					inv.positionalDir(args[0])
+				}
+				return inv.with(ctx, false, func(ctx context.Context, s *session) error {
+					rep, err := f(ctx, s)
+					if err != nil {
+						return err
+					}
+					return inv.print(rep, func(w io.Writer) { printReport(w, &rep) })
+				})
+			}
+		},
+	}
+}
+
+func dedupCommand() *command {
+	return wholeCommand("dedup", "Mark pages of equal content as duplicates", func(ctx context.Context, s *session) (cycle.Report, error) {
+		return s.cycle.Dedup(ctx)
+	})
+}
+
+func indexCommand() *command {
+	return wholeCommand("index", "Send what changed to the index writers", func(ctx context.Context, s *session) (cycle.Report, error) {
+		return s.cycle.Index(ctx)
+	})
+}
+
+func cleanCommand() *command {
+	return wholeCommand("clean", "Delete gone, redirected and duplicate pages from the index", func(ctx context.Context, s *session) (cycle.Report, error) {
+		return s.cycle.Clean(ctx)
+	})
+}
