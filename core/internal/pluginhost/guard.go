@@ -22,7 +22,8 @@ import (
 // guard holds a pipe to the host and knows the plugins' sessions; when the pipe
 // ends without a goodbye it kills every process in them and every one that
 // bears the run's mark, and removes the folder of sockets. It works for plugins
-// in any language, stopped ones included.
+// in any language, stopped ones included. Only a process that leaves its session
+// and wipes its environment as well is not found.
 //
 // A missing guard is reported and harmless until the host is killed.
 type guard struct {

@@ -124,16 +124,16 @@ func TestStartFailures(t *testing.T) {
 		kind        fault.Kind
 	}{
 		{"slow", "no answer within", fault.Transient},
-		{"exit", "", fault.Shutdown},
-		{"panic", "no way to start", fault.Shutdown},
+		{"exit", "it ended before it was ready (exit status 4)", fault.Transient},
+		{"panic", "it ended before it was ready (exit status 2); it said: panic: no way to start", fault.Transient},
 		{"refuse", "the colour is wrong", fault.Permanent},
 	} {
 		t.Run(c.start, func(t *testing.T) {
 			t.Parallel()
 			h, p := newHost(t, Options{StartTimeout: 400 * time.Millisecond, BackoffMin: time.Millisecond}, map[string]string{"start": c.start})
 			err := h.Start(t.Context(), []string{"urlfilter-chaos"})
-			if err == nil || !strings.Contains(err.Error(), c.want) || !errors.Is(err, ErrStopped) {
-				t.Errorf("got %v", err)
+			if err == nil || !strings.Contains(err.Error(), c.want) || !errors.Is(err, ErrStopped) || fault.KindOf(err) != c.kind {
+				t.Errorf("got %v (%v)", err, fault.KindOf(err))
 			}
 			if _, err := ask(t.Context(), p, "x"); !errors.Is(err, ErrStopped) {
 				t.Errorf("call afterwards: %v", err)

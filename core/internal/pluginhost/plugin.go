@@ -187,7 +187,8 @@ func (p *Plugin) supervise(ctx context.Context) {
 			case time.Since(begun) >= p.host.opts.StartTimeout:
 				limit = 1 // somebody is waiting
 			}
-			if k := fault.KindOf(err); k == fault.Invalid || k == fault.Denied || starts >= limit {
+			k := fault.KindOf(err)
+			if k == fault.Invalid || k == fault.Denied || k == fault.Permanent && !everRan || starts >= limit {
 				p.fail(stopped(err, "%v", err))
 				return
 			}

@@ -72,10 +72,7 @@ func (h *Host) launch(ctx context.Context, p *Plugin) (*process, error) {
 		}
 	}
 	if pr != nil {
-		text, _ := pr.discard()
-		if text != "" && !fault.Is(err, fault.Invalid) {
-			err = fmt.Errorf("%w; it said: %s", err, text)
-		}
+		err = pr.discard(err)
 	}
 	if cause := context.Cause(ctx); cause != nil && fault.Is(cause, fault.Transient) && ctx.Err() != nil {
 		err = fmt.Errorf("%w (%w)", cause, err)
@@ -241,20 +238,33 @@ func (pr *process) cleanUp() {
 	pr.client.Kill()
 }
 
-// discard ends a process that is not watched and returns its last words.
-func (pr *process) discard() (string, bool) {
+// discard ends a process that could not be started because of err. It returns
+// err with what the process tells about it.
+func (pr *process) discard(err error) error {
 	if pr.closer != nil {
 		pr.closer()
 	}
 	if pr.runner == nil {
-		return "", false
+		return err
 	}
 	_ = pr.runner.Kill(context.Background())
+	ended := ""
 	if pr.runner.pid != 0 {
 		<-pr.runner.exited
+		ended = pr.runner.endedItself()
 	}
 	pr.cleanUp()
-	return pr.logs.epitaph()
+	text, _ := pr.logs.epitaph()
+	switch {
+	case fault.Is(err, fault.Invalid) || fault.Is(err, fault.Denied):
+		return err
+	case ended != "": // go-plugin's words for it don't help
+		err = fault.Errorf(fault.Transient, "it ended before it was ready (%s)", ended)
+	}
+	if text != "" {
+		err = fmt.Errorf("%w; it said: %s", err, text)
+	}
+	return err
 }
 
 // kill ends the process for reason; the first reason counts.

@@ -144,6 +144,16 @@ func (r *runner) wait() {
 	_ = r.outR.Close()
 }
 
+// endedItself returns how the process ended, such as "exit status 4", and ""
+// when it was killed. It is called after exited.
+func (r *runner) endedItself() string {
+	ws, ok := r.state.Sys().(syscall.WaitStatus)
+	if ok && ws.Signaled() && ws.Signal() == syscall.SIGKILL {
+		return ""
+	}
+	return r.state.String()
+}
+
 // Kill implements go-plugin's AttachedRunner: SIGKILL to the process group. It
 // does not wait.
 func (r *runner) Kill(context.Context) error {
