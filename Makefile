@@ -8,6 +8,7 @@ PROTOC_GEN_GO_GRPC := google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2
 
 GO       ?= go
 BIN      := $(CURDIR)/.bin
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 CONFIG   ?= site.hcl
 DIR      ?= crawl/$(if $(SEEDS),site,demo)
 ROUNDS   ?= $(if $(SEEDS),3,)
@@ -26,7 +27,7 @@ OTHER_PKGS = $(shell $(GO) list ./... | grep -v -E '$(RACE)')
 .PHONY: build run test soak bench fuzz lint fmt proto proto-check tidy-check clean-tree check clean help
 
 build: ## build bin/crawler, one static binary
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/crawler ./core/cmd/crawler
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/crawler ./core/cmd/crawler
 
 run: build ## crawl, index and search: the built-in simulated web, or yours with SEEDS="https://example.org/" [CONFIG=site.hcl ROUNDS=3 WORDS="..."]
 ifdef SEEDS
