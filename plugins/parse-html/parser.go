@@ -3,7 +3,10 @@ package parsehtml
 import (
 	"context"
 	"strconv"
+	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
 
 	"github.com/gonutch/crawler/plugins/internal/libcharset"
 	"github.com/gonutch/crawler/plugins/internal/libhtml"
@@ -49,11 +52,20 @@ func (p *Parser) Parse(ctx context.Context, in *parser.Input) (*parser.Output, e
 	if base == "" {
 		base = c.URL
 	}
-	page, err := p.extract.Extract(libhtml.Input{Body: text.Text, URL: c.URL, Base: base, Facts: in.Facts})
+	page, err := p.extract.Extract(libhtml.Input{Body: text.Text, URL: c.URL, Base: base, Facts: in.Facts, Charset: queryCharset(&text)})
 	if err != nil {
 		return nil, err
 	}
 	return &parser.Output{Parses: []model.Parse{p.parse(c, &text, page)}}, nil
+}
+
+// queryCharset returns the charset that queries of links are escaped in, nil
+// for UTF-8, which pages in UTF-16 use too.
+func queryCharset(text *libcharset.Result) encoding.Encoding {
+	if strings.HasPrefix(text.Charset, "utf-") {
+		return nil
+	}
+	return text.Encoding
 }
 
 func (p *Parser) parse(c *model.Content, text *libcharset.Result, page *libhtml.Page) model.Parse {

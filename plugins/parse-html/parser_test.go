@@ -294,10 +294,41 @@ func TestLanguage(t *testing.T) {
 	}
 }
 
+// TestQueryCharset: a link's query is sent in the page's charset, as browsers do.
+func TestQueryCharset(t *testing.T) {
+	p := must(t, nil, `{}`)
+	for _, c := range []struct{ charset, body, want string }{
+		{"koi8-r", "<a href='\xc4?q=\xc4'>x</a>", "http://host/dir/д?q=%C4"},
+		{"utf-8", "<a href='д?q=д'>x</a>", "http://host/dir/д?q=д"},
+	} {
+		got := parse(t, p, model.Content{ContentType: "text/html; charset=" + c.charset, Body: []byte(c.body)})
+		if len(got.Outlinks) != 1 || got.Outlinks[0].URL != c.want {
+			t.Errorf("%s: got %v, want %s", c.charset, got.Outlinks, c.want)
+		}
+	}
+}
+
 func TestCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := must(t, nil, `{}`).Parse(ctx, &parser.Input{}); err == nil {
 		t.Error("no error")
+	}
+}
+
+// BenchmarkParse is what a page of a plain site costs the plugin, charset
+// included.
+func BenchmarkParse(b *testing.B) {
+	p := must(b, nil, `{"max_text_length": 1000000}`)
+	body := []byte("<!DOCTYPE html><html lang=en><head><meta charset=utf-8><title>A page</title></head><body>" +
+		strings.Repeat("<div class=item><h2>Heading of a section</h2><p>Some words about <b>something</b> that has happened, "+
+			"with a <a href=\"../other/page.html?x=1\">link to more</a> of it.</p></div>\n", 250) + "</body></html>")
+	in := &parser.Input{Content: model.Content{URL: "http://host/dir/page.html", ContentType: "text/html; charset=utf-8", Body: body}}
+	b.SetBytes(int64(len(body)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := p.Parse(context.Background(), in); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -144,15 +143,6 @@ func BenchmarkRatio(b *testing.B) {
 		b.ReportMetric(float64(plain)/float64(stream), "dom/stream")
 		b.ReportMetric(float64(unresolved)/float64(stream), "dom-unresolved/stream")
 	})
-}
-
-// cpuTime returns the processor time this process used.
-func cpuTime(b *testing.B) time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func plainWalk(doc *html.Node, base *url.URL) (string, []string) {

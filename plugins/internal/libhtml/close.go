@@ -187,7 +187,7 @@ func (s *stream) closeFormat(id elem) {
 // the tree has, and then end elements above i. Watched ones stop the stream;
 // formatting elements there become uncertain in turn.
 func (s *stream) checkWatched(i int, uncertain bool) {
-	if !uncertain {
+	if !uncertain || s.lenient {
 		return
 	}
 	for j := len(s.stack) - 1; j > i; j-- {

@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -208,4 +210,13 @@ func mutate(page []byte, r *rand.Rand) []byte {
 		out = out[:r.IntN(len(out))]
 	}
 	return []byte(strings.ToValidUTF8(out, "\ufffd"))
+}
+
+// cpuTime returns the processor time this process used.
+func cpuTime(t testing.TB) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -11,6 +11,7 @@ import (
 func (s *sink) page(in *Input) *Page {
 	p := &Page{OverLimit: s.over, TooLong: s.tooLong, Ignored: s.ignored}
 	r := newResolver(in.Base, in.URL)
+	r.charset = in.Charset
 	out := make([]byte, 0, 256+len(s.links)*64)
 	if s.hasBase {
 		if abs, ok := r.absolute(nil, clean(s.base)); ok && r.setBase(abs) {

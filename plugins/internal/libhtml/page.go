@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/andybalholm/cascadia"
+	"golang.org/x/text/encoding"
 
 	"github.com/gonutch/crawler/sdk/model"
 )
@@ -128,10 +129,13 @@ func linkAttr(id elem) attr {
 
 // Input is one page.
 type Input struct {
-	Body     []byte // valid UTF-8; not changed, not kept
-	URL      string // the document's URL
-	Base     string // URL references are resolved against when there is no base element
-	Facts    []model.Fact
+	Body  []byte // valid UTF-8; not changed, not kept
+	URL   string // the document's URL
+	Base  string // URL references are resolved against when there is no base element
+	Facts []model.Fact
+	// Charset is what the page was decoded from, nil for UTF-8: text in the
+	// queries of its links is escaped in it.
+	Charset  encoding.Encoding
 	TreeOnly bool // go the tree's way at once (tests, measurements)
 }
 

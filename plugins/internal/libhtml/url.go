@@ -1,6 +1,12 @@
 package libhtml
 
-import "bytes"
+import (
+	"bytes"
+	"strconv"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+)
 
 // resolver makes references absolute against one base URL, by the URL standard
 // (https://url.spec.whatwg.org/) as far as a link's form goes: white space
@@ -14,6 +20,9 @@ type resolver struct {
 	path   []byte // starts with '/'
 	query  []byte // with its '?', or empty
 	self   []byte // document's URL without fragment
+	// charset is the document's, in which the queries of its links are escaped;
+	// nil for UTF-8, where escaping is left to the normalizers.
+	charset encoding.Encoding
 }
 
 func newResolver(base, document string) *resolver {
@@ -115,11 +124,11 @@ func (r *resolver) absolute(dst, ref []byte) ([]byte, bool) {
 			for startsSlash(rest, true) {
 				rest = rest[1:]
 			}
-			return hierarchical(append(append(dst, scheme...), "://"...), rest, true)
+			return r.hierarchical(append(append(dst, scheme...), "://"...), rest, true)
 		case scheme == "file" && startsSlash(rest, false) && !bytes.HasPrefix(rest, []byte("//")):
-			return hierarchical(append(dst, "file://"...), rest, false)
+			return r.hierarchical(append(dst, "file://"...), rest, false)
 		case bytes.HasPrefix(rest, []byte("//")) && !isCode(scheme):
-			return hierarchical(append(append(dst, scheme...), "://"...), rest[2:], false)
+			return r.hierarchical(append(append(dst, scheme...), "://"...), rest[2:], false)
 		default:
 			return dst, false
 		}
@@ -135,21 +144,21 @@ func (r *resolver) absolute(dst, ref []byte) ([]byte, bool) {
 		if !special {
 			ref = ref[2:]
 		}
-		return hierarchical(append(append(dst, r.scheme...), "://"...), ref, special)
+		return r.hierarchical(append(append(dst, r.scheme...), "://"...), ref, special)
 	}
 	dst = append(dst, r.origin...)
 	mark := len(dst)
 	switch {
 	case len(ref) == 0 || ref[0] == '#':
 		dst = append(append(dst, r.path...), r.query...)
-		return escapeTail(dst, ref), true
+		return r.escapeTail(dst, ref), true
 	case ref[0] == '?':
 		dst = append(dst, r.path...)
-		return escapeTail(dst, ref), true
+		return r.escapeTail(dst, ref), true
 	case !startsSlash(ref, special):
 		dst = append(dst, r.path[:bytes.LastIndexByte(r.path, '/')+1]...)
 	}
-	return appendPath(dst, mark, ref, special), true
+	return r.appendPath(dst, mark, ref, special), true
 }
 
 // isSpecial reports whether the scheme's URLs always have a host and take
@@ -172,7 +181,7 @@ func startsSlash(b []byte, special bool) bool {
 }
 
 // hierarchical appends authority and path; dst ends in "://".
-func hierarchical(dst, rest []byte, special bool) ([]byte, bool) {
+func (r *resolver) hierarchical(dst, rest []byte, special bool) ([]byte, bool) {
 	i := 0
 	for i < len(rest) && rest[i] != '/' && rest[i] != '?' && rest[i] != '#' && !(special && rest[i] == '\\') {
 		if c := rest[i]; c <= ' ' || c == '<' || c == '>' || c == '"' || c == 0x7f {
@@ -188,12 +197,12 @@ func hierarchical(dst, rest []byte, special bool) ([]byte, bool) {
 	if !startsSlash(rest[i:], special) {
 		dst = append(dst, '/')
 	}
-	return appendPath(dst, mark, rest[i:], special), true
+	return r.appendPath(dst, mark, rest[i:], special), true
 }
 
 // appendPath appends path, query and fragment and resolves the dot segments of
 // dst[mark:], the whole path.
-func appendPath(dst []byte, mark int, ref []byte, special bool) []byte {
+func (r *resolver) appendPath(dst []byte, mark int, ref []byte, special bool) []byte {
 	i, dots := 0, false
 	for ; i < len(ref) && ref[i] != '?' && ref[i] != '#'; i++ {
 		c := ref[i]
@@ -211,17 +220,50 @@ func appendPath(dst []byte, mark int, ref []byte, special bool) []byte {
 	if dots && hasDotSegment(dst[mark:]) {
 		dst = removeDots(dst, mark)
 	}
-	return escapeTail(dst, ref[i:])
+	return r.escapeTail(dst, ref[i:])
 }
 
 // escapeTail appends a query and fragment.
-func escapeTail(dst, tail []byte) []byte {
+func (r *resolver) escapeTail(dst, tail []byte) []byte {
+	if r.charset != nil && len(tail) > 0 && tail[0] == '?' {
+		query := cutFragment(tail)
+		tail = tail[len(query):]
+		dst = r.escapeQuery(dst, query)
+	}
 	for _, c := range tail {
 		if badInURL(c) {
 			dst = escapeByte(dst, c)
 			continue
 		}
 		dst = append(dst, c)
+	}
+	return dst
+}
+
+// escapeQuery appends a query as a form of a page in r.charset would send it
+// (URL standard, query state with an encoding).
+func (r *resolver) escapeQuery(dst, query []byte) []byte {
+	encoder := r.charset.NewEncoder()
+	for len(query) > 0 {
+		c := query[0]
+		if c < utf8.RuneSelf {
+			if query = query[1:]; badInURL(c) {
+				dst = escapeByte(dst, c)
+			} else {
+				dst = append(dst, c)
+			}
+			continue
+		}
+		char, n := utf8.DecodeRune(query)
+		b, err := encoder.Bytes(query[:n])
+		if err != nil { // what the charset lacks goes as a character reference
+			dst = append(strconv.AppendInt(append(dst, "%26%23"...), int64(char), 10), "%3B"...)
+		} else {
+			for _, c := range b {
+				dst = escapeByte(dst, c)
+			}
+		}
+		query = query[n:]
 	}
 	return dst
 }

@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"golang.org/x/text/encoding/charmap"
 )
 
 func TestResolve(t *testing.T) {
@@ -43,6 +45,19 @@ func TestResolveWithoutBase(t *testing.T) {
 		}
 		if got, _ := r.resolve(nil, []byte("http://x/g")); string(got) != "http://x/g" {
 			t.Errorf("base %q: got %q", base, got)
+		}
+	}
+}
+
+// TestQueryCharset: browsers send queries in the page's charset, paths in UTF-8.
+func TestQueryCharset(t *testing.T) {
+	r := newResolver("http://a/b", "http://a/b")
+	r.charset = charmap.KOI8R
+	for _, c := range []struct{ ref, want string }{
+		{"д?д=я #д", "http://a/д?%C4=%D1%20#д"}, {"?q=漢", "http://a/b?q=%26%2328450%3B"}, {"?q=%C4&x=1", "http://a/b?q=%C4&x=1"},
+	} {
+		if got, _ := r.resolve(nil, []byte(c.ref)); string(got) != c.want {
+			t.Errorf("%q: got %q, want %q", c.ref, got, c.want)
 		}
 	}
 }
