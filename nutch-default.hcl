@@ -43,7 +43,7 @@ plugin {
   # Folders searched for third-party plugins, one folder below for each. A
   # folder that isn't there is skipped, unless it was set by you.
   # Nutch: plugin.folders
-  folders = ["plugins"]
+  folders = ["plugins.d"]
 
   # How long a plugin may take from its start to its first answer.
   # Type: duration, min 100ms
