@@ -1,0 +1,25 @@
+package plugins_test
+
+import (
+	"testing"
+
+	"github.com/gonutch/crawler/plugins"
+	"github.com/gonutch/crawler/sdk/manifest"
+	"github.com/gonutch/crawler/sdk/plugintest"
+)
+
+// TestConformance runs the suite that third-party plugins are held to over every
+// built-in, with the suite's own samples; the plugins' tests have further ones.
+func TestConformance(t *testing.T) {
+	for _, p := range plugins.Builtins() {
+		m, err := manifest.Read("plugin.hcl", p.Manifest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(m.ID, func(t *testing.T) {
+			plugintest.Run(t, p, plugintest.Options{Sections: map[string]string{
+				"http": `{"agent_name": "conformance", "agent_url": "http://example.org/"}`,
+			}})
+		})
+	}
+}
