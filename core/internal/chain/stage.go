@@ -98,7 +98,13 @@ func (s *stage[I, O]) call(ctx context.Context, in []I) ([]O, []error, error) {
 	if len(in) == 0 {
 		return nil, nil, nil
 	}
-	out, errs, err := s.patiently(ctx, in)
+	return s.seeThrough(ctx, in, s.limits.retries)
+}
+
+// seeThrough is call; retries is how often a transient failure of the whole
+// call is tried again. The halves of a batch are not tried again: it was.
+func (s *stage[I, O]) seeThrough(ctx context.Context, in []I, retries int) ([]O, []error, error) {
+	out, errs, err := s.patiently(ctx, in, retries)
 	if err == nil {
 		out, errs, err = s.again(ctx, in, out, errs)
 	}
@@ -113,11 +119,9 @@ func (s *stage[I, O]) call(ctx context.Context, in []I) ([]O, []error, error) {
 	switch {
 	case pluginhost.IsLost(err):
 		err = s.quarantine(ctx, in, &a)
-	case len(in) == 1 || fault.Is(err, fault.Transient):
-		for i := range in {
-			a.fail(i, err)
-		}
-		s.count(len(in), a.errs)
+	case len(in) == 1:
+		a.fail(0, err)
+		s.count(1, a.errs)
 		err = nil
 	default:
 		err = s.halves(ctx, in, &a)
@@ -131,7 +135,7 @@ func (s *stage[I, O]) call(ctx context.Context, in []I) ([]O, []error, error) {
 func (s *stage[I, O]) halves(ctx context.Context, in []I, a *answers[I, O]) error {
 	half := len(in) / 2
 	for _, r := range [][2]int{{0, half}, {half, len(in)}} {
-		out, errs, err := s.call(ctx, in[r[0]:r[1]])
+		out, errs, err := s.seeThrough(ctx, in[r[0]:r[1]], 0)
 		if err != nil {
 			return err
 		}
@@ -164,10 +168,10 @@ func (s *stage[I, O]) quarantine(ctx context.Context, in []I, a *answers[I, O]) 
 }
 
 // patiently makes one call, again after a transient failure of all of it.
-func (s *stage[I, O]) patiently(ctx context.Context, in []I) ([]O, []error, error) {
+func (s *stage[I, O]) patiently(ctx context.Context, in []I, retries int) ([]O, []error, error) {
 	for attempt := 0; ; attempt++ {
 		out, errs, err := s.once(ctx, in)
-		if err == nil || attempt >= s.limits.retries || !fault.Is(err, fault.Transient) || ends(ctx, err) {
+		if err == nil || attempt >= retries || !fault.Is(err, fault.Transient) || ends(ctx, err) {
 			return out, errs, err
 		}
 		if err := s.pause(ctx, attempt); err != nil {

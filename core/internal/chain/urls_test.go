@@ -366,3 +366,56 @@ func TestExempt(t *testing.T) {
 		t.Errorf("got %v, %v", got, err)
 	}
 }
+
+// flaky is a filter that fails each URL, or the whole call, a number of times
+// before it answers.
+type flaky struct {
+	whole bool
+	times int
+	mu    sync.Mutex
+	seen  map[string]int
+}
+
+func (f *flaky) FilterURL(context.Context, string) (urlfilter.Verdict, error) {
+	return urlfilter.Verdict{}, nil
+}
+
+func (f *flaky) FilterURLs(_ context.Context, urls []string) ([]urlfilter.Verdict, []error, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out, errs := make([]urlfilter.Verdict, len(urls)), make([]error, len(urls))
+	for i, u := range urls {
+		out[i].Accept = true
+		if !strings.Contains(u, "odd") {
+			continue
+		}
+		if f.seen[u]++; f.seen[u] <= f.times {
+			errs[i] = fault.Errorf(fault.Transient, "not now")
+		}
+		if f.whole && errs[i] != nil {
+			return nil, nil, errs[i]
+		}
+	}
+	return out, errs, nil
+}
+
+func TestTransient(t *testing.T) {
+	for _, c := range []struct {
+		whole bool
+		times int
+		fails bool
+	}{{false, 3, false}, {false, 4, true}, {true, 3, false}, {true, 50, true}} {
+		f := &flaky{whole: c.whole, times: c.times, seen: map[string]int{}}
+		ch := newLocal(t, Options{RetryDelay: time.Microsecond, Retries: 3}, local(t, simple("urlfilter-flaky", `provide "urlfilter" {}`, &sdk.Extensions{URLFilter: f})))
+		urls := []string{"a", "b", "odd", "c", "d"}
+		res, err := ch.NormalizeFilter(t.Context(), urlnormalizer.ScopeOutlink, urls)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, r := range res {
+			if want := c.fails && urls[i] == "odd"; (r.Err != nil) != want || want && !fault.Is(r.Err, fault.Transient) {
+				t.Errorf("%+v: %s: %+v", c, urls[i], r)
+			}
+		}
+	}
+}
