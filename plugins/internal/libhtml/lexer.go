@@ -10,7 +10,7 @@ type lexer struct {
 	id          elem
 	name        []byte // as written
 	nameAt      int    // its offset
-	hash        uint32 // elemHash of it
+	hash        uint64 // elemHash of it
 	selfClosing bool
 	slashValue  bool // the tag ends in "/>" whose slash belongs to an unquoted value
 	attrs       attrs
@@ -35,7 +35,7 @@ func (l *lexer) nextMarkup(i int) int {
 // readName reads a tag name that starts at i and returns the offset after it.
 func (l *lexer) readName(i int) int {
 	src, start := l.src, i
-	var h uint32
+	var h uint64
 	for ; i < len(src); i++ {
 		c := src[i]
 		if c <= ' ' && isWS(c) || c == '/' || c == '>' {

@@ -183,33 +183,14 @@ func (s *stream) openRare(id elem) {
 		if s.props.flags[id]&fAttrs != 0 {
 			s.element(id, &s.attrs)
 		}
-	case kForm:
-		if s.form != 0 {
-			return
-		}
-		s.closeP()
-		s.serial++
-		s.form = s.serial
-		s.push(id).serial = s.serial
-		s.element(id, &s.attrs)
 	case kPlaintext:
 		s.closeP()
 		s.push(id)
 		s.text.write(s.src[s.pos:], false)
 		s.pos = len(s.src)
-	case kButton:
-		if i := s.find(eButton); i >= 0 {
-			s.cut(i)
-		}
-		s.push(id)
 	case kNobr:
 		s.closeFormat(eNobr)
 		s.push(id)
-	case kInput:
-		if i := s.find(eSelect); i >= 0 {
-			s.cut(i)
-		}
-		s.void(id)
 	case kHr:
 		s.closeP()
 		if s.find(eSelect) >= 0 {
@@ -227,14 +208,6 @@ func (s *stream) openRare(id elem) {
 		s.separate(s.props.flags[id])
 	case kSkipRaw:
 		s.skipRaw(id)
-	case kSelect:
-		if i := s.find(eSelect); i >= 0 {
-			s.cut(i)
-			return
-		}
-		s.push(id)
-	case kOption:
-		s.openOption(id)
 	case kRuby:
 		if s.find(eRuby) >= 0 {
 			except := unknown
@@ -246,6 +219,8 @@ func (s *stream) openRare(id elem) {
 		s.push(id)
 	case kForeign:
 		s.foreign(id, false)
+	default:
+		s.openControl(id)
 	}
 }
 
@@ -256,21 +231,6 @@ func (s *stream) openHeading(id elem) {
 	}
 	if s.props.flags[s.top()]&fHeading != 0 {
 		s.cut(len(s.stack) - 1)
-	}
-	s.push(id)
-}
-
-func (s *stream) openOption(id elem) {
-	switch {
-	case s.find(eSelect) >= 0:
-		except := unknown
-		if id == eOption {
-			except = eOptgroup
-		}
-		s.implied(except)
-	case s.top() == eOption:
-		s.surely("option")
-		s.pop()
 	}
 	s.push(id)
 }

@@ -56,15 +56,19 @@ func newProps(separators []string) *props {
 	return p
 }
 
-// elemHash is the hash of a folded name; see lookupElem.
-func elemHash(h uint32, c byte) uint32 { return h*31 + uint32(c|0x20) }
+// elemHash adds a byte of a name to the name's hash: its last eight bytes,
+// letters in lower case.
+func elemHash(h uint64, c byte) uint64 { return h<<8 | uint64(c|0x20) }
 
 const elemSlots = 1024
 
 // elemIndex is an open-addressed table from name hash to elem. It is built once
 // and never changed.
 type elemIndex struct {
-	slots [elemSlots]elem
+	slots [elemSlots]struct {
+		hash uint64
+		id   elem
+	}
 	names [nElems]string
 }
 
@@ -73,29 +77,38 @@ var elems = newElemIndex()
 func newElemIndex() *elemIndex {
 	x := &elemIndex{names: elemNames()}
 	for id := unknown + 1; id < nElems; id++ {
-		var h uint32
+		var h uint64
 		for i := range len(x.names[id]) {
 			h = elemHash(h, x.names[id][i])
 		}
-		for h %= elemSlots; x.slots[h] != unknown; h = (h + 1) % elemSlots {
+		i := slot(h)
+		for ; x.slots[i].id != unknown; i = (i + 1) % elemSlots {
 		}
-		x.slots[h] = id
+		x.slots[i].hash, x.slots[i].id = h, id
 	}
 	return x
 }
 
+func slot(h uint64) uint64 { return h * 0x9e3779b97f4a7c15 >> 54 }
+
 // find returns the elem with the given name, in any case, whose elemHash is h.
-func (x *elemIndex) find(h uint32, name []byte) elem {
-	for h %= elemSlots; ; h = (h + 1) % elemSlots {
-		id := x.slots[h]
-		if id == unknown || foldEqual(name, x.names[id]) {
-			return id
+func (x *elemIndex) find(h uint64, name []byte) elem {
+	for i := slot(h); ; i = (i + 1) % elemSlots {
+		s := &x.slots[i]
+		if s.id == unknown {
+			return unknown
+		}
+		if s.hash == h {
+			// Names of up to eight letters are equal when their hashes are.
+			if len(name) <= 8 && (s.id < eH1 || s.id > eH6) || foldEqual(name, x.names[s.id]) {
+				return s.id
+			}
 		}
 	}
 }
 
 func lookupElem(name []byte) elem {
-	var h uint32
+	var h uint64
 	for _, c := range name {
 		h = elemHash(h, c)
 	}

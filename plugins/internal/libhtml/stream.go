@@ -28,7 +28,7 @@ type node struct {
 	watch  bool   // its end shows in the output and depends on formatting: see stream.misnested
 	link   bool   // an a element whose end the sink wants
 	serial uint32 // of a form
-	hash   uint32 // of the name of an unknown element …
+	hash   uint64 // of the name of an unknown element …
 	name   int    // … and its place in the page; without pointers, nodes cost the collector nothing
 	length int
 }
