@@ -28,9 +28,9 @@ import (
 	"github.com/gonutch/crawler/sdk/extension/urlfilter"
 	"github.com/gonutch/crawler/sdk/extension/urlnormalizer"
 	"github.com/gonutch/crawler/sdk/fault"
+	"github.com/gonutch/crawler/sdk/handshake"
 	"github.com/gonutch/crawler/sdk/internal/pb/basev1"
 	"github.com/gonutch/crawler/sdk/internal/rpc"
-	"github.com/gonutch/crawler/sdk/manifest"
 )
 
 // Server is a plugin ready to be served: it answers the service that every
@@ -104,7 +104,7 @@ func (s *Server) closeLocked() error {
 // Describe answers the host.
 func (s *Server) Describe(context.Context, *basev1.DescribeRequest) (*basev1.DescribeResponse, error) {
 	return &basev1.DescribeResponse{
-		Manifest: s.plugin.Manifest, BuildId: buildID(), SdkVersion: sdkVersion(), ApiVersion: manifest.APIVersion,
+		Manifest: s.plugin.Manifest, BuildId: buildID(), SdkVersion: sdkVersion(), ApiVersion: handshake.APIVersion,
 	}, nil
 }
 

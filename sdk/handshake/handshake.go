@@ -14,6 +14,9 @@ const (
 	// ProtocolVersion is the version of the wire contract (go-plugin's
 	// application protocol version).
 	ProtocolVersion = 1
+	// APIVersion is the version of the plugin contract; the same as
+	// manifest.APIVersion, without what reading manifests needs.
+	APIVersion = 1
 	// CookieKey and CookieValue tell a plugin that a crawler started it. They are
 	// no secret.
 	CookieKey   = "CRAWLER_PLUGIN_COOKIE"
