@@ -89,6 +89,8 @@ func TestSearch(t *testing.T) {
 		{"type:html", []string{"http://a/1"}},
 		{"func*", []string{"http://a/1"}},
 		{"tabel~1", []string{"http://a/2"}},
+		{"the rows of the window", []string{"http://a/1", "http://a/2"}},
+		{"the", []string{}},
 		{"absent", []string{}},
 		{"", []string{"http://a/1", "http://a/2", "http://b/3"}},
 		{"-window", []string{}},

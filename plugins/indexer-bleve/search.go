@@ -32,7 +32,7 @@ func (x *Index) Search(ctx context.Context, name string, q *searcher.Query) (*se
 	if err != nil {
 		return nil, err
 	}
-	parsed, err := parseQuery(q.Text, searched(i.cfg.TextFields))
+	parsed, err := parseQuery(q.Text, searched(i.cfg.TextFields), i.meaningless)
 	if err != nil {
 		return nil, fault.Errorf(fault.Invalid, "query %q: %w", q.Text, err)
 	}
@@ -57,9 +57,16 @@ func (x *Index) Search(ctx context.Context, name string, q *searcher.Query) (*se
 	return result(res), nil
 }
 
+// meaningless reports whether a text holds no word that is indexed: stop words
+// and signs only.
+func (i *instance) meaningless(text string) bool {
+	a := i.index.Mapping().AnalyzerNamed(i.cfg.Analyzer)
+	return a != nil && len(a.Analyze([]byte(text))) == 0
+}
+
 // parseQuery reads a query string and spreads its parts without a field over the
-// searched fields.
-func parseQuery(text string, weights map[string]float64) (query.Query, error) {
+// searched fields. Words that are not indexed, such as "the", are left out.
+func parseQuery(text string, weights map[string]float64, meaningless func(string) bool) (query.Query, error) {
 	if strings.TrimSpace(text) == "" {
 		return bleve.NewMatchAllQuery(), nil
 	}
@@ -74,11 +81,17 @@ func parseQuery(text string, weights map[string]float64) (query.Query, error) {
 	var must, mustNot []query.Query
 	for _, part := range []query.Query{b.Must, b.Should} {
 		for _, c := range clauses(part) {
+			if m, ok := c.(*query.MatchQuery); ok && m.Field() == "" && meaningless(m.Match) {
+				continue
+			}
 			must = append(must, spread(c, weights))
 		}
 	}
 	for _, c := range clauses(b.MustNot) {
 		mustNot = append(mustNot, spread(c, weights))
+	}
+	if len(must) == 0 && len(mustNot) == 0 {
+		return bleve.NewMatchNoneQuery(), nil
 	}
 	if len(must) == 0 {
 		must = []query.Query{bleve.NewMatchAllQuery()}

@@ -278,6 +278,9 @@ func (r *Runner) generate(ctx context.Context) (int, time.Time, error) {
 	r.setStep("fetch")
 	r.eng.StartRound()
 	r.sum.change(func(rep *Report) { rep.Rounds = r.round })
+	if err := r.d.begin(ctx, seg); err != nil {
+		return 0, res.NextDue, err
+	}
 	return res.Selected, res.NextDue, r.queue(ctx, seg, res.Selected)
 }
 

@@ -60,6 +60,15 @@ func (d *deps) setState(ctx context.Context, seg string, s segment.State) error 
 	})
 }
 
+// begin notes that a segment's fetch has begun.
+func (d *deps) begin(ctx context.Context, seg string) error {
+	return segment.Change(ctx, d.Store, seg, func(m *segment.Meta) {
+		if m.Started.IsZero() {
+			m.Started = d.now()
+		}
+	})
+}
+
 func (d *deps) invert(ctx context.Context, seg string) (invert.Report, error) {
 	return invert.Run(ctx, invert.Deps{DB: d.DB, Segs: d.Segs, Links: d.Links, MarkTargets: d.Chains.Needs().Inlinks}, seg)
 }
@@ -134,6 +143,9 @@ func (c *Cycle) Fetch(ctx context.Context, seg string, stop <-chan struct{}) (Re
 	}
 	p.eng = eng
 	start := d.now()
+	if err := d.begin(ctx, seg); err != nil {
+		return sum.Report(), err
+	}
 	err = p.run(ctx, func(ctx context.Context) error {
 		err := d.DB.Leased(ctx, seg, func(k urlkey.Key) error {
 			w, fetched, err := d.pending(seg, k)

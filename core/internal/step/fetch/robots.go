@@ -223,8 +223,12 @@ func (e *Engine) finishRobots(ctx context.Context, t *robotsTask, resp *protocol
 	}
 	c.mu.Unlock()
 	entry := robots.Update(before, answer, now, e.cfg.Robots.Policy)
+	failed := ""
+	if !entry.FailingSince.IsZero() {
+		failed = entry.Reason
+	}
 	if err := e.deps.Robots.SaveRobots(hostdb.Robots{
-		Origin: t.origin, Status: answer.Status.HTTP, Body: entry.Encode(), Fetched: now, Expires: entry.Expires, Error: entry.Reason,
+		Origin: t.origin, Status: answer.Status.HTTP, Body: entry.Encode(), Fetched: now, Expires: entry.Expires, Error: failed,
 	}); err != nil {
 		return fmt.Errorf("store robots.txt of %s: %w", t.origin, err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gonutch/crawler/core/internal/chain"
 	"github.com/gonutch/crawler/core/internal/db/crawldb"
+	"github.com/gonutch/crawler/core/internal/segment"
 	"github.com/gonutch/crawler/sdk/extension/indexwriter"
 	"github.com/gonutch/crawler/sdk/model"
 )
@@ -259,6 +260,9 @@ func (s *session) unmark(ctx context.Context, fates []*fate, pending map[*fate]b
 			case f.del:
 				tx.SetDocState(f.key, nil)
 			case f.doc != nil:
+				if f.state == nil || f.state.Segment != f.rec.Datum.Segment {
+					segment.AddCounts(tx.Tx, f.rec.Datum.Segment, segment.Counts{Indexed: 1})
+				}
 				tx.SetDocState(f.key, &crawldb.DocState{Hash: f.hash, Segment: f.rec.Datum.Segment, Writers: sorted(f.to)})
 			}
 			same, err := unchanged(tx, f)
