@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -326,6 +327,42 @@ func TestRestart(t *testing.T) {
 	if _, err := Open(ctx, s, Options{}); !errors.Is(err, store.ErrIncomplete) || !strings.Contains(err.Error(), name) {
 		t.Fatalf("a short file: %v", err)
 	}
+}
+
+// fullFS has no space for WARC files.
+type fullFS struct{ store.FS }
+
+type fullFile struct{ store.File }
+
+func (fullFile) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+func (f fullFS) Create(name string, c store.Category) (store.File, error) {
+	file, err := f.FS.Create(name, c)
+	if err == nil && strings.HasSuffix(name, ".warc.gz") {
+		file = fullFile{file}
+	}
+	return file, err
+}
+
+func TestFullDisk(t *testing.T) {
+	mem := store.NewMemFS()
+	s, g := open(t, fullFS{mem}, "crawl", Options{})
+	it := item("http://a.test/", "x")
+	err := g.CommitFetches(context.Background(), seg, []FetchItem{it}, nil)
+	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), seg) {
+		t.Fatal(err)
+	}
+	if f, err := g.GetFetch(seg, urlkey.FromURL(it.Fetch.URL)); f != nil || err != nil {
+		t.Fatal("a record without its content", err)
+	}
+	if err := s.Update(context.Background(), func(tx *store.Tx) error { tx.Set([]byte("Cx"), nil); return nil }); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("the store goes on: %v", err)
+	}
+	must(t, s.Close())
+	s, g = open(t, mem, "crawl", Options{})
+	defer s.Close()
+	defer g.Close()
+	must(t, g.CommitFetches(context.Background(), seg, []FetchItem{it}, nil))
 }
 
 // TestHostileHeads writes heads that servers can send.

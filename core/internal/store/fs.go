@@ -19,6 +19,7 @@ type (
 	FS        = vfs.FS
 	File      = vfs.File
 	DiskUsage = vfs.DiskUsage
+	Category  = vfs.DiskWriteCategory
 )
 
 // OSFS returns the operating system's file system.

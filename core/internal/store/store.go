@@ -271,7 +271,7 @@ func (s *Store) Close() error {
 // Update runs f as the only writer and commits its Tx as one batch, durably.
 // When f fails nothing is changed and its error is returned. Waiting for the
 // disk happens after the writer lock is released, so concurrent Updates share
-// a sync.
+// a sync. f must not call Update itself.
 func (s *Store) Update(ctx context.Context, f func(*Tx) error) error { return s.update(ctx, true, f) }
 
 // UpdateNoSync is Update without waiting for the disk (see S2): for work that

@@ -45,10 +45,11 @@ func newTx(s *Store) *Tx {
 }
 
 // Most of a Tx is reused by the next Update, unless one batch made it huge.
-const keepArena, keepOps = 8 << 20, 1 << 17
+// Clearing a map costs what it once held, so a large one is not kept.
+const keepArena, keepOps = 8 << 20, 1 << 13
 
 func (tx *Tx) reset() {
-	if cap(tx.arena) > keepArena || cap(tx.ops) > keepOps {
+	if cap(tx.arena) > keepArena || len(tx.ops) > keepOps {
 		*tx = *newTx(tx.s)
 		return
 	}

@@ -9,6 +9,11 @@ import (
 	"github.com/gonutch/crawler/core/internal/store"
 )
 
+// Promote moves everything that is due at now into the ready index. Fold and
+// Generate do it themselves; who is about to Put many records that are due at once
+// (inject, an import) calls it before, and they are placed there directly.
+func (db *DB) Promote(ctx context.Context, now time.Time) error { return db.promote(ctx, now) }
+
 // promote moves what is due at now from the wait index to the ready index, in
 // portions, and so raises the watermark.
 func (db *DB) promote(ctx context.Context, now time.Time) error {
