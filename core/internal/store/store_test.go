@@ -218,6 +218,23 @@ func TestDirectoryState(t *testing.T) {
 	}
 }
 
+func TestClosedStoreNeedsNoLog(t *testing.T) {
+	fsys := NewMemFS()
+	s := openMem(t, fsys)
+	set(t, s, "C1", "v")
+	must(t, s.Close())
+	names, err := fsys.List("crawl/store")
+	must(t, err)
+	for _, n := range names {
+		if strings.HasSuffix(n, ".log") {
+			must(t, fsys.Remove("crawl/store/"+n))
+		}
+	}
+	s = openMem(t, fsys)
+	wantValue(t, s, "C1", "v")
+	must(t, s.Close())
+}
+
 func TestMakingIsDoneAgain(t *testing.T) {
 	fsys := NewMemFS()
 	s := openMem(t, fsys)
