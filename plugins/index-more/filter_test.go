@@ -21,7 +21,8 @@ func TestFilterDocument(t *testing.T) {
 		want    map[string][]string
 	}{
 		{
-			"all", more.Config{IndexMIMETypeParts: true},
+			"all",
+			more.Config{IndexMIMETypeParts: true},
 			model.Metadata{"Last-Modified": {"Sun, 06 Nov 1994 08:49:37 GMT"}, "Content-Length": {"42"}, "Content-Type": {"Text/HTML; charset=utf-8"}},
 			nil,
 			map[string][]string{
@@ -30,32 +31,44 @@ func TestFilterDocument(t *testing.T) {
 			},
 		},
 		{
-			"detected type wins, odd date, no parts", more.Config{},
+			"detected type wins, odd date, no parts",
+			more.Config{},
 			model.Metadata{"Last-Modified": {"2020-02-03 04:05:06"}, "Content-Type": {"text/plain"}, "Content-Length": {"-1"}},
 			model.Metadata{"Content-Type": {"application/pdf"}},
 			map[string][]string{"lastModified": {"2020-02-03T04:05:06Z"}, "date": {"2020-02-03T04:05:06Z"}, "type": {"application/pdf"}},
 		},
 		{
-			"no headers", more.Config{}, nil, nil,
+			"no headers",
+			more.Config{},
+			nil, nil,
 			map[string][]string{"date": {"2026-03-04T05:06:07Z"}},
 		},
 		{
-			"bad date", more.Config{}, model.Metadata{"Last-Modified": {"yesterday"}}, nil,
+			"bad date",
+			more.Config{},
+			model.Metadata{"Last-Modified": {"yesterday"}},
+			nil,
 			map[string][]string{"date": {"2026-03-04T05:06:07Z"}},
 		},
 		{
-			"name in place of the type", more.Config{IndexMIMETypeParts: true, MIMETypes: map[string]string{"text/html": "web page"}},
-			model.Metadata{"Content-Type": {"text/html"}}, nil,
+			"name in place of the type",
+			more.Config{IndexMIMETypeParts: true, MIMETypes: map[string]string{"text/html": "web page"}},
+			model.Metadata{"Content-Type": {"text/html"}},
+			nil,
 			map[string][]string{"date": {"2026-03-04T05:06:07Z"}, "type": {"web page"}},
 		},
 		{
-			"name in a field of its own", more.Config{MIMETypes: map[string]string{"text/html": "web page"}, MIMETypesField: "kind"},
-			model.Metadata{"Content-Type": {"text/html"}}, nil,
+			"name in a field of its own",
+			more.Config{MIMETypes: map[string]string{"text/html": "web page"}, MIMETypesField: "kind"},
+			model.Metadata{"Content-Type": {"text/html"}},
+			nil,
 			map[string][]string{"date": {"2026-03-04T05:06:07Z"}, "type": {"text/html"}, "kind": {"web page"}},
 		},
 		{
-			"title from Content-Disposition, without folders", more.Config{},
-			model.Metadata{"Content-Disposition": {`attachment; filename="C:\\x\\report.pdf"`}}, nil,
+			"title from Content-Disposition, without folders",
+			more.Config{},
+			model.Metadata{"Content-Disposition": {`attachment; filename="C:\\x\\report.pdf"`}},
+			nil,
 			map[string][]string{"date": {"2026-03-04T05:06:07Z"}, "title": {"report.pdf"}},
 		},
 	} {

@@ -23,7 +23,8 @@ func TestDistribute(t *testing.T) {
 		want scoring.DistributeOutput
 	}{
 		{
-			"equal shares, remainder to the first", opic.Config{Mode: "opic", Internal: 1, External: 1},
+			"equal shares, remainder to the first",
+			opic.Config{Mode: "opic", Internal: 1, External: 1},
 			scoring.DistributeInput{Fields: model.Fields{"opic_cash": 11}, Targets: three},
 			scoring.DistributeOutput{
 				Columns: []scoring.Column{{Field: "opic_cash", Values: []int64{4, 4, 3}}},
@@ -31,7 +32,8 @@ func TestDistribute(t *testing.T) {
 			},
 		},
 		{
-			"factors", opic.Config{Mode: "opic", Internal: 0.5, External: 2},
+			"factors",
+			opic.Config{Mode: "opic", Internal: 0.5, External: 2},
 			scoring.DistributeInput{Fields: model.Fields{"opic_cash": 300}, Targets: three},
 			scoring.DistributeOutput{
 				Columns: []scoring.Column{{Field: "opic_cash", Values: []int64{200, 200, 50}}},
@@ -39,7 +41,8 @@ func TestDistribute(t *testing.T) {
 			},
 		},
 		{
-			"all links counted", opic.Config{Mode: "opic", Internal: 1, External: 1, CountFiltered: true},
+			"all links counted",
+			opic.Config{Mode: "opic", Internal: 1, External: 1, CountFiltered: true},
 			scoring.DistributeInput{Fields: model.Fields{"opic_cash": 300}, Targets: three, AllLinks: 30},
 			scoring.DistributeOutput{
 				Columns: []scoring.Column{{Field: "opic_cash", Values: []int64{10, 10, 10}}},
@@ -47,17 +50,20 @@ func TestDistribute(t *testing.T) {
 			},
 		},
 		{
-			"no outlinks", opic.Config{Mode: "opic", Internal: 1, External: 1},
+			"no outlinks",
+			opic.Config{Mode: "opic", Internal: 1, External: 1},
 			scoring.DistributeInput{Fields: model.Fields{"opic_cash": 7}},
 			scoring.DistributeOutput{Self: model.Fields{"opic_cash": -7, "opic_history": 7}},
 		},
 		{
-			"no cash", opic.Config{Mode: "opic", Internal: 1, External: 1},
+			"no cash",
+			opic.Config{Mode: "opic", Internal: 1, External: 1},
 			scoring.DistributeInput{Fields: model.Fields{"opic_history": 7}, Targets: three},
 			scoring.DistributeOutput{},
 		},
 		{
-			"nutch keeps the score", opic.Config{Mode: "nutch", Internal: 1, External: 1},
+			"nutch keeps the score",
+			opic.Config{Mode: "nutch", Internal: 1, External: 1},
 			scoring.DistributeInput{Fields: model.Fields{"opic_cash": 9}, Targets: three},
 			scoring.DistributeOutput{Columns: []scoring.Column{{Field: "opic_cash", Values: []int64{3, 3, 3}}}},
 		},

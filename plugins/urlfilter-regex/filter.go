@@ -150,7 +150,7 @@ func (f *Filter) FilterURL(_ context.Context, url string) (urlfilter.Verdict, er
 		found, err := r.re.Find(url)
 		if err != nil {
 			f.log.Warn("rule ran into its time limit; the URL is rejected", "rule", r.where, "url_bytes", len(url))
-			return urlfilter.Verdict{Reason: r.where + " (time limit)"}, nil
+			return urlfilter.Verdict{Reason: r.where + " (time limit)"}, nil //nolint:nilerr // the verdict says it
 		}
 		if found {
 			return urlfilter.Verdict{Accept: r.accept, Reason: r.where}, nil

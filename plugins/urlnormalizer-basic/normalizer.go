@@ -138,7 +138,7 @@ func (n *Normalizer) file(rest string) (string, string) {
 	if host = strings.ToLower(host); host == "localhost" {
 		host = ""
 	}
-	path, query, _ := cutQuery(path)
+	path, query := cutQuery(path)
 	return "file://" + host + cleanPath(path) + escape(query), ""
 }
 
@@ -168,16 +168,16 @@ func (n *Normalizer) hierarchical(scheme, rest string) (string, string) {
 	if reason != "" {
 		return "", reason
 	}
-	path, query, _ := cutQuery(path)
+	path, query := cutQuery(path)
 	return scheme + "://" + user + host + port + cleanPath(path) + escape(query), ""
 }
 
 // cutQuery splits at the first '?', which stays with the query.
-func cutQuery(s string) (path, query string, ok bool) {
+func cutQuery(s string) (path, query string) {
 	if i := strings.IndexByte(s, '?'); i >= 0 {
-		return s[:i], s[i:], true
+		return s[:i], s[i:]
 	}
-	return s, "", false
+	return s, ""
 }
 
 // splitPort cuts ":port" off; the port keeps its colon.
@@ -279,7 +279,9 @@ const upperHex = "0123456789ABCDEF"
 // escape writes s with one spelling of each byte: unreserved characters as
 // they are, unsafe ones and bytes beyond ASCII as %XX, a lone % as %25.
 func escape(s string) string {
-	if strings.IndexFunc(s, func(r rune) bool { return r >= 0x80 || r == '%' || !plain[r] && r != '/' && r != '.' && r != '?' && r != '#' }) < 0 {
+	if strings.IndexFunc(s, func(r rune) bool {
+		return r >= 0x80 || r == '%' || !plain[r] && r != '/' && r != '.' && r != '?' && r != '#'
+	}) < 0 {
 		return s
 	}
 	var b strings.Builder

@@ -206,7 +206,7 @@ func (n *Normalizer) NormalizeURL(_ context.Context, scope urlnormalizer.Scope, 
 		out, err := rules[i].re.ReplaceAll(url, rules[i].sub)
 		if err != nil {
 			n.log.Warn("rule ran into its time limit; the URL is dropped", "rule", rules[i].where, "url_bytes", len(url))
-			return urlnormalizer.Result{Reason: rules[i].where + " (time limit)"}, nil
+			return urlnormalizer.Result{Reason: rules[i].where + " (time limit)"}, nil //nolint:nilerr // the result says it
 		}
 		url = out
 	}

@@ -96,8 +96,10 @@ func (r *reader) field(hb *hclsyntax.Block) {
 	}
 	var reducer string
 	given := r.body(hb.Body, "field", []field{
-		{Setting{Name: "reducer", Type: String, OneOf: []string{string(Add), string(Min), string(Max), string(First)}},
-			func(v any, _ hcl.Range) { reducer = v.(string) }},
+		{
+			Setting{Name: "reducer", Type: String, OneOf: []string{string(Add), string(Min), string(Max), string(First)}},
+			func(v any, _ hcl.Range) { reducer = v.(string) },
+		},
 		text("meaning", &f.Meaning),
 	}, nil)
 	f.Reducer = Reducer(reducer)

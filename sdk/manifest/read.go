@@ -240,8 +240,11 @@ func (r *reader) checkTop(b *hclsyntax.Body, given map[string]hcl.Range) {
 // checkRequired reports all that is missing in one problem.
 func (r *reader) checkRequired(given map[string]hcl.Range) {
 	required := []struct{ key, example string }{
-		{"id", `id = "urlfilter-mine"`}, {"name", `name = "My URL filter"`}, {"version", `version = "1.0.0"`},
-		{"api", fmt.Sprintf("api = %d", APIVersion)}, {"provide", `provide "urlfilter" {}`},
+		{"id", `id = "urlfilter-mine"`},
+		{"name", `name = "My URL filter"`},
+		{"version", `version = "1.0.0"`},
+		{"api", fmt.Sprintf("api = %d", APIVersion)},
+		{"provide", `provide "urlfilter" {}`},
 	}
 	var missing []string
 	for _, q := range required {

@@ -133,7 +133,7 @@ func (c *Config) validateBlock(prefix, where string, settings, own []manifest.Se
 			c.problems = append(c.problems, e.wrong(err))
 			continue
 		}
-		c.checkFile(e, m)
+		c.checkFile(e)
 	}
 }
 
@@ -157,7 +157,7 @@ func findSetting(list []manifest.Setting, name string) *manifest.Setting {
 }
 
 // checkFile reports a file that is not there at the place that names it.
-func (c *Config) checkFile(e *entry, m *manifest.Manifest) {
+func (c *Config) checkFile(e *entry) {
 	name, ok := e.value.(string)
 	if e.setting.Type != manifest.File || !ok || name == "" {
 		return
