@@ -48,6 +48,9 @@ func (p *Parser) Parse(ctx context.Context, in *parser.Input) (*parser.Output, e
 	text := libcharset.Decode(c.Body, libcharset.Options{
 		ContentType: c.ContentType, HTML: true, MinConfidence: p.minConfidence, Default: p.charset,
 	})
+	if c.MIMEType == "application/xhtml+xml" {
+		text.Text = libhtml.ExpandEmpty(text.Text)
+	}
 	base := c.Base
 	if base == "" {
 		base = c.URL

@@ -308,6 +308,18 @@ func TestQueryCharset(t *testing.T) {
 	}
 }
 
+// TestXHTML: empty-element tags count in XHTML and mean nothing in HTML.
+func TestXHTML(t *testing.T) {
+	body := []byte(`<?xml version="1.0"?><html><head><title>T</title><script src="x"/></head><body><p>a</p></body></html>`)
+	p := must(t, nil, `{}`)
+	if got := parse(t, p, model.Content{MIMEType: "application/xhtml+xml", Body: body}); got.Text != "T\na" {
+		t.Errorf("XHTML: got %q", got.Text)
+	}
+	if got := parse(t, p, model.Content{MIMEType: "text/html", Body: body}); got.Text != "T" {
+		t.Errorf("HTML: got %q", got.Text)
+	}
+}
+
 func TestCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
