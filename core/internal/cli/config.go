@@ -174,25 +174,36 @@ func parameterDefaults(cfg *config.Config, choice *config.Choice) ([]config.Valu
 	return out, nil
 }
 
-// selectValues picks values by key, section, plugin or Nutch property.
+// selectValues picks values by key, section, plugin or Nutch property, or else
+// by the beginning of one.
 func selectValues(values []config.Value, keys []string) ([]config.Value, error) {
 	if len(keys) == 0 {
 		return values, nil
 	}
 	var out []config.Value
 	for _, key := range keys {
-		n := len(out)
-		for _, v := range values {
-			if v.Key == key || v.Nutch == key || strings.HasPrefix(v.Key, strings.TrimSuffix(key, ".")+".") ||
-				strings.HasPrefix(v.Key, "plugin."+key+".") {
-				out = append(out, v)
-			}
+		found := matching(values, func(v *config.Value) bool {
+			return v.Key == key || v.Nutch == key || strings.HasPrefix(v.Key, strings.TrimSuffix(key, ".")+".") ||
+				strings.HasPrefix(v.Key, "plugin."+key+".")
+		})
+		if found == nil {
+			found = matching(values, func(v *config.Value) bool { return strings.HasPrefix(v.Key, key) || strings.HasPrefix(v.Nutch, key) })
 		}
-		if len(out) == n {
+		out = append(out, found...)
+		if found == nil {
 			return nil, usagef("there is no setting %q%s", key, meant(key, settingNames(values)))
 		}
 	}
 	return out, nil
+}
+
+func matching(values []config.Value, ok func(*config.Value) bool) (out []config.Value) {
+	for i := range values {
+		if ok(&values[i]) {
+			out = append(out, values[i])
+		}
+	}
+	return out
 }
 
 func settingNames(values []config.Value) []string {

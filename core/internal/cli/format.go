@@ -61,21 +61,21 @@ func span(d time.Duration) string {
 	case d < time.Minute:
 		return d.Round(100 * time.Millisecond).String()
 	}
-	s := int64(d.Round(time.Second) / time.Second)
 	for _, u := range []struct {
-		unit, below       int64
+		unit, below       time.Duration
 		name, nameOfBelow string
-	}{{86400, 3600, "d", "h"}, {3600, 60, "h", "m"}, {60, 1, "m", "s"}} {
-		if s < u.unit {
+	}{{24 * time.Hour, time.Hour, "d", "h"}, {time.Hour, time.Minute, "h", "m"}, {time.Minute, time.Second, "m", "s"}} {
+		r := d.Round(u.below)
+		if r < u.unit {
 			continue
 		}
-		text := strconv.FormatInt(s/u.unit, 10) + u.name
-		if rest := s % u.unit / u.below; rest > 0 {
-			text += " " + strconv.FormatInt(rest, 10) + u.nameOfBelow
+		text := strconv.FormatInt(int64(r/u.unit), 10) + u.name
+		if rest := r % u.unit / u.below; rest > 0 {
+			text += " " + strconv.FormatInt(int64(rest), 10) + u.nameOfBelow
 		}
 		return text
 	}
-	return "0s"
+	return "1m" // 59.95 seconds and more, rounded
 }
 
 // moment writes a time in UTC; "?" when it is not known, as Nutch does.

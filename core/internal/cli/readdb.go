@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -140,14 +141,13 @@ func writeHosts(w io.Writer, a *query.StatsAnswer) {
 	for _, s := range used {
 		head = append(head, strings.TrimPrefix(s, "db_"))
 	}
-	row(append(head, "requests", "failures", "bytes", " HOST")...)
+	row(append(head, " HOST")...)
 	for _, h := range a.Hosts {
 		cells := []string{number(h.Total)}
 		for _, s := range used {
 			cells = append(cells, number(h.Status[s]))
 		}
-		cells = append(cells, number(h.Requests), number(h.Failures), size(h.Bytes), " "+printable(h.Host))
-		row(cells...)
+		row(append(cells, " "+printable(h.Host))...)
 	}
 	_ = tw.Flush()
 	if more := a.HostsTotal - len(a.Hosts); more > 0 {
@@ -308,7 +308,9 @@ func (t *table) meta(label string, m model.Metadata) {
 }
 
 // decimal writes a score.
-func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+func decimal(f float64) string {
+	return strconv.FormatFloat(math.Round(f*model.Micro)/model.Micro, 'f', -1, 64)
+}
 
 // interval writes seconds as Nutch does: days, then hours, minutes, seconds.
 func interval(seconds int64) string {

@@ -70,7 +70,7 @@ func (inv *invocation) listSegments(ctx context.Context, names []string) error {
 func writeSegments(w io.Writer, segs []query.Segment) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(cells ...string) { _, _ = fmt.Fprintln(tw, strings.TrimRight(strings.Join(cells, "\t"), " ")) } // as in table
-	row("NAME", "GENERATED", "FETCHER START", "FETCHER END", "FETCHED", "PARSED", "FAILED", "RELEASED", "INDEXED", "BYTES", "ROUND", "STATE")
+	row("NAME", "GENERATED", "FETCHER START", "FETCHER END", "FETCHED", "PARSED", "FAILED", "RELEASED", "BYTES", "ROUND", "STATE")
 	for i := range segs {
 		s := &segs[i]
 		state := s.State
@@ -78,7 +78,7 @@ func writeSegments(w io.Writer, segs []query.Segment) {
 			state += fmt.Sprintf(", %s to do", number(s.Leased))
 		}
 		row(s.Name, number(s.Generated), short(s.FetcherStart), short(s.FetcherEnd), number(s.Fetched), number(s.Parsed), number(s.Failed),
-			number(s.Released), number(s.Indexed), size(s.Bytes), strconv.Itoa(s.Round), state)
+			number(s.Released), size(s.Bytes), strconv.Itoa(s.Round), state)
 	}
 	_ = tw.Flush()
 }

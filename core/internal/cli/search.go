@@ -5,11 +5,8 @@ import (
 	"context"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
-
-	"golang.org/x/term"
 
 	"github.com/gonutch/crawler/core/internal/query"
 	"github.com/gonutch/crawler/sdk/extension/searcher"
@@ -55,11 +52,7 @@ func (inv *invocation) search(ctx context.Context, q query.SearchQuery) error {
 
 // bold reports whether standard output shows bold text.
 func (inv *invocation) bold() bool {
-	f, ok := inv.app.Stdout.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) { //nolint:gosec // a file descriptor
-		return false
-	}
-	return !slices.ContainsFunc(inv.app.Environ, func(e string) bool {
+	return inv.app.StdoutTerminal && !slices.ContainsFunc(inv.app.Environ, func(e string) bool {
 		return strings.HasPrefix(e, "NO_COLOR=") && e != "NO_COLOR=" || e == "TERM=dumb"
 	})
 }

@@ -40,7 +40,6 @@ type Segment struct {
 	Parsed       int64     `json:"parsed"`
 	ParseFailed  int64     `json:"parseFailed"`
 	Updated      int64     `json:"updated"`
-	Indexed      int64     `json:"indexed"`
 	Bytes        int64     `json:"bytes"`
 	Leased       int       `json:"leased"` // not finished yet
 }
@@ -84,7 +83,7 @@ func (s *Source) segment(m *segment.Meta) Segment {
 	out := Segment{
 		Name: m.ID, Round: m.Round, State: string(m.State), Created: m.Created, FetcherStart: m.Started,
 		Generated: c.Generated, Fetched: c.Fetched, Failed: c.Failed, Released: c.Released, Parsed: c.Parsed,
-		ParseFailed: c.ParseFailed, Updated: c.Updated, Indexed: c.Indexed, Bytes: c.Bytes, Leased: s.Crawl.DB.LeasedCount(m.ID),
+		ParseFailed: c.ParseFailed, Updated: c.Updated, Bytes: c.Bytes, Leased: s.Crawl.DB.LeasedCount(m.ID),
 	}
 	if m.State != segment.StateGenerated && m.State != segment.StateGenerating {
 		out.FetcherEnd = m.Ended
