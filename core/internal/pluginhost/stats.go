@@ -152,9 +152,21 @@ type liveSet struct {
 	all map[*process]*Plugin
 }
 
+// watchShare bounds what the watch takes: after a look it rests for so many
+// times as long. On machines with thousands of processes a look takes a while.
+const watchShare = 50
+
 // watch looks at the memory of all plugins every Options.WatchInterval.
 func (h *Host) watch() {
-	h.every(h.opts.WatchInterval, func(time.Time) { h.checkMemory() })
+	var next time.Time
+	h.every(h.opts.WatchInterval, func(now time.Time) {
+		if now.Before(next) {
+			return
+		}
+		begun := time.Now()
+		h.checkMemory()
+		next = now.Add(watchShare * time.Since(begun))
+	})
 }
 
 // sweep ends idle quarantine processes.
