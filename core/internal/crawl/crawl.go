@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -314,6 +314,7 @@ type pluginSection struct {
 	HealthInterval setting.Duration  `hcl:"health_interval"`
 	HealthTimeout  setting.Duration  `hcl:"health_timeout"`
 	MemoryLimit    setting.Size      `hcl:"memory_limit"`
+	WatchInterval  setting.Duration  `hcl:"watch_interval"`
 	MaxProcs       int               `hcl:"gomaxprocs"`
 	Concurrency    int               `hcl:"concurrency"`
 	BatchURLs      int               `hcl:"batch_urls"`
@@ -325,12 +326,18 @@ type pluginSection struct {
 	RestartMaxWait setting.Duration  `hcl:"restart_delay_max"`
 	RestartMax     int               `hcl:"restart_max"`
 	Quarantine     int               `hcl:"quarantine_attempts"`
+	QuarantineProc int               `hcl:"quarantine_processes"`
+	Retries        int               `hcl:"retries"`
+	RetryDelay     setting.Duration  `hcl:"retry_delay"`
 	CacheSize      setting.Size      `hcl:"cache_size"`
 	AutoTLS        bool              `hcl:"auto_tls"`
 	Reattach       map[string]string `hcl:"reattach"`
 	Checksums      map[string]string `hcl:"checksums"`
 	Environment    []string          `hcl:"environment"`
 }
+
+// noTimeout stands for no limit where a limit is wanted.
+const noTimeout = 1000 * time.Hour
 
 func hostOptions(c *config.Config) (pluginhost.Options, error) {
 	var p pluginSection
@@ -345,7 +352,7 @@ func hostOptions(c *config.Config) (pluginhost.Options, error) {
 		StartTimeout: p.StartTimeout.D(), CallTimeout: p.CallTimeout.D(), StopTimeout: p.StopTimeout.D(),
 		HealthInterval: p.HealthInterval.D(), HealthTimeout: p.HealthTimeout.D(), MemoryLimit: int64(p.MemoryLimit), MaxProcs: procs,
 		Concurrency: p.Concurrency, MaxMessage: int(p.MaxMessage), BackoffMin: p.RestartDelay.D(), BackoffMax: p.RestartMaxWait.D(),
-		MaxCrashes: p.RestartMax, QuarantineAttempts: p.Quarantine, AutoMTLS: p.AutoTLS, Reattach: p.Reattach, Checksums: p.Checksums,
+		MaxCrashes: p.RestartMax, QuarantineAttempts: p.Quarantine, QuarantineProcs: p.QuarantineProc, WatchInterval: p.WatchInterval.D(), AutoMTLS: p.AutoTLS, Reattach: p.Reattach, Checksums: p.Checksums,
 		PassEnv: p.Environment,
 	}, nil
 }
@@ -356,15 +363,21 @@ func chainOptions(c *config.Config, choice *config.Choice) (chain.Options, error
 		LoopCount int `hcl:"loop_count"`
 	}
 	var pr struct {
-		MIMETypes map[string]string `hcl:"mime_types"`
+		Timeout setting.Duration `hcl:"timeout"`
 	}
 	if err := errors.Join(c.Decode("plugin", &p), c.Decode("urlnormalizer", &n), c.Decode("parser", &pr)); err != nil {
 		return chain.Options{}, err
 	}
 	o := chain.Options{
 		Order: map[string][]string{}, NormalizerLoops: n.LoopCount, MaxBatchItems: p.BatchURLs, MaxBatchBytes: int(p.BatchBytes),
-		MaxBatchPages: p.BatchPages, Linger: p.BatchWait.D(), NormalizerOrder: map[urlnormalizer.Scope][]string{},
-		ParserTypes: map[string][]string{},
+		MaxBatchPages: p.BatchPages, Linger: p.BatchWait.D(), Retries: p.Retries, RetryDelay: p.RetryDelay.D(), ParseTimeout: pr.Timeout.D(),
+		NormalizerOrder: map[urlnormalizer.Scope][]string{}, ParserTypes: choice.ParserTypes,
+	}
+	if o.ParseTimeout < 0 {
+		o.ParseTimeout = noTimeout
+	}
+	for scope, ids := range choice.ScopeOrder {
+		o.NormalizerOrder[urlnormalizer.Scope(scope)] = ids
 	}
 	if o.Linger == 0 {
 		o.Linger = -1
@@ -376,11 +389,6 @@ func chainOptions(c *config.Config, choice *config.Choice) (chain.Options, error
 		point := p.Name
 		for _, m := range choice.Chain(point) {
 			o.Order[point] = append(o.Order[point], m.ID)
-		}
-	}
-	for mime, ids := range pr.MIMETypes {
-		for id := range strings.SplitSeq(ids, ",") {
-			o.ParserTypes[mime] = append(o.ParserTypes[mime], strings.TrimSpace(id))
 		}
 	}
 	instances, err := c.Instances("exchange", choice.Plugins)
