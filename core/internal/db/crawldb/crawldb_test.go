@@ -200,7 +200,7 @@ func TestFoldBesideUpdates(t *testing.T) {
 	s, db := openFS(t, store.NewMemFS(), Options{})
 	defer s.Close()
 	ctx := context.Background()
-	const keys, writers, rounds = 50, 3, 60
+	const keys, few, writers, rounds = 2000, 50, 3, 80
 	key := func(i int) urlkey.Key { return urlkey.Key(fmt.Sprintf("test.h%d:http/", i)) }
 	var wg sync.WaitGroup
 	for w := range writers {
@@ -209,9 +209,10 @@ func TestFoldBesideUpdates(t *testing.T) {
 			for range rounds {
 				if err := db.UpdateNoSync(ctx, func(tx *Tx) error {
 					for range 5 {
-						tx.Effect(key(r.IntN(keys)), Effect{Fields: model.Fields{"cash": 1}})
+						// some keys are dirty nearly always, others in between
+						tx.Effect(key(r.IntN([]int{few, keys}[r.IntN(2)])), Effect{Fields: model.Fields{"cash": 1}})
 					}
-					k := key(r.IntN(keys))
+					k := key(r.IntN(few))
 					rec, err := tx.Get(k)
 					if err == nil && rec != nil { // a lost update would lose this count
 						rec.Datum.Retries++
@@ -248,6 +249,32 @@ func TestFoldBesideUpdates(t *testing.T) {
 		t.Fatalf("cash %d of %d, changes %d of %d", cash, writers*rounds*5, touched, c["touched"])
 	}
 	wantClean(t, db)
+}
+
+// TestPromotePortion stops a promotion within a minute: where an entry is must
+// follow from the watermark.
+func TestPromotePortion(t *testing.T) {
+	s, db := openFS(t, store.NewMemFS(), Options{})
+	defer s.Close()
+	db.size.promote = 2
+	urls := []string{"http://a.test/", "http://b.test/", "http://c.test/", "http://d.test/", "http://e.test/"}
+	putDue(t, db, urls...)
+	for range 2 {
+		more := false
+		must(t, s.Update(context.Background(), func(tx *store.Tx) error {
+			return db.promoteSome(tx, endOfMinute(minuteOf(t0)), &more)
+		}))
+		if !more {
+			t.Fatal("the portion was the last")
+		}
+		wantClean(t, db)
+		putDue(t, db, urls...)
+		putDue(t, db, "http://c.test/new", "http://a.test/new")
+		wantClean(t, db)
+	}
+	if res := generate(t, db, GenerateOptions{Segment: "s"}); res.Selected != len(urls)+2 {
+		t.Fatalf("%+v", res)
+	}
 }
 
 func TestFoldErrors(t *testing.T) {
