@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/pprof"
 	"strings"
 
 	"github.com/hashicorp/go-hclog"
@@ -88,7 +89,15 @@ func runCommandSpec() *command {
 			inv.fs.Var(&seeds, "seeds", "`FILE`, folder, URL or - to inject first; repeatable")
 			simulated := inv.fs.Bool("testweb", false, "crawl a simulated web that this process serves, instead of the real one")
 			tw.register(inv.fs, "testweb-")
-			return func(ctx context.Context, args []string) error {
+			profile := inv.fs.String("cpuprofile", "", "write a CPU profile of the core to `FILE`")
+			return func(ctx context.Context, args []string) (err error) {
+				if *profile != "" {
+					stop, err := startProfile(*profile)
+					if err != nil {
+						return err
+					}
+					defer func() { err = errors.Join(err, stop()) }()
+				}
 				if len(args) > 0 {
 					return usagef("unexpected argument %q; seeds are given with --seeds", args[0])
 				}
@@ -105,6 +114,21 @@ func runCommandSpec() *command {
 			}
 		},
 	}
+}
+
+// startProfile writes a CPU profile of this process until stop is called.
+func startProfile(file string) (stop func() error, err error) {
+	f, err := os.Create(file)
+	if err != nil {
+		return nil, fmt.Errorf("write profile: %w", err)
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() error {
+		pprof.StopCPUProfile()
+		return f.Close()
+	}, nil
 }
 
 // override turns an option into the setting it stands for.

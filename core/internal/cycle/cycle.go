@@ -13,6 +13,7 @@
 package cycle
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/gonutch/crawler/core/internal/config"
@@ -282,7 +284,9 @@ func (d *deps) stopAsked() bool {
 
 // crawlLog writes crawl.log: one line for each fetch.
 type crawlLog struct {
-	w io.WriteCloser
+	mu sync.Mutex
+	f  io.WriteCloser
+	w  *bufio.Writer
 }
 
 func openCrawlLog(name string) (*crawlLog, error) {
@@ -290,14 +294,24 @@ func openCrawlLog(name string) (*crawlLog, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open crawl log: %w", err)
 	}
-	return &crawlLog{w: f}, nil
+	return &crawlLog{f: f, w: bufio.NewWriterSize(f, 64<<10)}, nil
 }
 
 func (l *crawlLog) close() error {
 	if l == nil {
 		return nil
 	}
-	return l.w.Close()
+	return errors.Join(l.w.Flush(), l.f.Close())
+}
+
+// flush is called after each commit, so that the log is never far behind.
+func (l *crawlLog) flush() {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_ = l.w.Flush()
 }
 
 // fetch writes time, status, protocol code, bytes, milliseconds, MIME type, URL and
@@ -314,6 +328,8 @@ func (l *crawlLog) fetch(o *fetch.Outcome) {
 		}
 		return s
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	_, _ = fmt.Fprintf(l.w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s\n", f.FetchTime.UTC().Format(time.RFC3339Nano), f.Status,
 		f.Protocol.Code, f.Protocol.HTTP, f.Size, f.Elapsed.Milliseconds(), dash(f.MIMEType), f.URL, dash(f.Location))
 }

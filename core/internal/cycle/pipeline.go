@@ -209,6 +209,7 @@ func (p *pipeline) commitBatch(ctx context.Context, list []*fetch.Outcome) error
 			}
 		}
 	}
+	p.c.log.flush()
 	return nil
 }
 

@@ -72,6 +72,7 @@ type Stats struct {
 	Added, Removed  int
 	IgnoredInternal int
 	IgnoredExternal int
+	Changed         []urlkey.Key // targets that gained or lost the link, or whose link changed; no order
 }
 
 // Replace makes now the links of source, of which before were the last ones
@@ -86,6 +87,7 @@ func (db *DB) Replace(tx *store.Tx, source urlkey.Key, before, now []Link) Stats
 		if _, ok := fresh[target]; !ok {
 			tx.Delete(linkKey(target, source))
 			st.Removed++
+			st.Changed = append(st.Changed, target)
 		}
 	}
 	var buf []byte
@@ -96,6 +98,7 @@ func (db *DB) Replace(tx *store.Tx, source urlkey.Key, before, now []Link) Stats
 			continue
 		}
 		tx.Set(linkKey(target, source), buf)
+		st.Changed = append(st.Changed, target)
 		if !had {
 			st.Added++
 			db.added(target)

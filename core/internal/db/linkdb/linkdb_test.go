@@ -51,11 +51,17 @@ func all(t testing.TB, db *DB) (out []string) {
 	return out
 }
 
+// equal compares the counts of two Stats.
+func equal(a, b Stats) bool {
+	a.Changed, b.Changed = nil, nil
+	return cmp.Equal(a, b)
+}
+
 func TestReplace(t *testing.T) {
 	s, db := open(t, Options{MaxAnchor: 5})
 	defer s.Close()
 	first := []Link{link("http://b.test/1", ""), link("http://b.test/1", "anchörs"), link("http://b.test/1", "late"), link("http://c.test/", "c")}
-	if st := replace(t, db, "http://a.test/", nil, first); (st != Stats{Added: 2}) {
+	if st := replace(t, db, "http://a.test/", nil, first); len(st.Changed) != 2 || !equal(st, Stats{Added: 2}) {
 		t.Fatalf("%+v", st)
 	}
 	want := []string{"test.b:http/1 < http://a.test/: anchö", "test.c:http/ < http://a.test/: c"}
@@ -63,7 +69,7 @@ func TestReplace(t *testing.T) {
 		t.Fatal(d)
 	}
 	second := []Link{link("http://c.test/", "changed"), {Target: urlkey.FromURL("http://d.test/"), Metadata: model.Metadata{"rel": {"x"}}}}
-	if st := replace(t, db, "http://a.test/", first, second); (st != Stats{Added: 1, Removed: 1}) {
+	if st := replace(t, db, "http://a.test/", first, second); len(st.Changed) < 2 || !equal(st, Stats{Added: 1, Removed: 1}) {
 		t.Fatalf("%+v", st)
 	}
 	ls, err := db.Inlinks(urlkey.FromURL("http://d.test/"), 0)
@@ -90,7 +96,7 @@ func TestIgnore(t *testing.T) {
 		{Options{IgnoreInternal: true, IgnoreExternal: true}, Stats{IgnoredInternal: 1, IgnoredExternal: 1}},
 	} {
 		s, db := open(t, c.o)
-		if st := replace(t, db, "http://a.test/", nil, []Link{link("https://a.test:8443/x", ""), link("http://b.test/", "")}); st != c.want {
+		if st := replace(t, db, "http://a.test/", nil, []Link{link("https://a.test:8443/x", ""), link("http://b.test/", "")}); !equal(st, c.want) {
 			t.Errorf("%+v: %+v", c.o, st)
 		}
 		must(t, s.Close())

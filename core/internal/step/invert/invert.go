@@ -106,8 +106,8 @@ func (d Deps) invert(ctx context.Context, seg string, keys []urlkey.Key, rep *Re
 			add.Added += st.Added
 			add.Removed += st.Removed
 			add.Ignored += st.IgnoredInternal + st.IgnoredExternal
-			if d.MarkTargets && st.Added+st.Removed > 0 {
-				if err := mark(tx, c); err != nil {
+			if d.MarkTargets {
+				if err := mark(tx, st.Changed); err != nil {
 					return err
 				}
 			}
@@ -158,16 +158,14 @@ func links(in []segment.Link) []linkdb.Link {
 }
 
 // mark lets targets that the index holds be looked at again.
-func mark(tx *crawldb.Tx, c change) error {
-	for _, list := range [][]linkdb.Link{c.before, c.now} {
-		for _, l := range list {
-			has, err := tx.Tx.Store().Has(store.Key(store.PrefixDocState, l.Target))
-			if err != nil {
-				return err
-			}
-			if has {
-				tx.IndexDirty(l.Target)
-			}
+func mark(tx *crawldb.Tx, targets []urlkey.Key) error {
+	for _, t := range targets {
+		has, err := tx.Tx.Store().Has(store.Key(store.PrefixDocState, t))
+		if err != nil {
+			return err
+		}
+		if has {
+			tx.IndexDirty(t)
 		}
 	}
 	return nil
