@@ -58,7 +58,7 @@ func span(d time.Duration) string {
 		return "0s"
 	case d < time.Second:
 		return d.Round(time.Millisecond).String()
-	case d < time.Minute:
+	case d < time.Minute-50*time.Millisecond:
 		return d.Round(100 * time.Millisecond).String()
 	}
 	for _, u := range []struct {
@@ -75,7 +75,7 @@ func span(d time.Duration) string {
 		}
 		return text
 	}
-	return "1m" // 59.95 seconds and more, rounded
+	return "1m" // less, but nearer to it than to anything that is shown
 }
 
 // moment writes a time in UTC; "?" when it is not known, as Nutch does.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 
@@ -237,11 +238,17 @@ func roundETA(p *cycle.Progress, r rate) (time.Duration, bool) {
 	return time.Duration(s) * time.Second, true
 }
 
-// fit joins as many parts as width columns hold; the first is cut if need be.
+// fit joins the parts that width columns hold, in order; one that is too long
+// goes without what it has in brackets, or is left out. The first is cut if need
+// be.
 func fit(parts []string, sep string, width int) string {
 	s := cut(parts[0], width)
+	room := func(p string) bool { return utf8.RuneCountInString(s+sep+p) <= width }
 	for _, p := range parts[1:] {
-		if len([]rune(s))+len(sep)+len([]rune(p)) > width {
+		if !room(p) {
+			p, _, _ = strings.Cut(p, " (")
+		}
+		if !room(p) {
 			break
 		}
 		s += sep + p

@@ -191,7 +191,7 @@ func (p *reportPrinter) nothing(r *cycle.Report, now time.Time) {
 			days := int(r.NextDue.Sub(now).Hours()/24) + 1
 			p.line("", "to fetch it before: crawler run --adddays %d; to wait for it: crawler run -D cycle.wait=-1", days)
 		}
-	case len(r.Rejected) == 0:
+	case len(r.Rejected) == 0 && r.Stopped == "":
 		p.line("", "The CrawlDB has no URL that could be fetched. Seeds are added by: crawler run --seeds FILE")
 	}
 }
