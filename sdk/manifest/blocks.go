@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -71,7 +72,7 @@ func factKinds() ([]string, map[string]bool) {
 }
 
 func (r *reader) fact(hb *hclsyntax.Block) {
-	f := model.Fact{Kind: model.FactKind(hb.Labels[0])}
+	f := Fact{Fact: model.Fact{Kind: model.FactKind(hb.Labels[0])}}
 	names, takesArg := factKinds()
 	if !contains(names, hb.Labels[0]) {
 		r.problem(hb.LabelRanges[0], "there is no fact %q%s; the facts are %s", f.Kind,
@@ -79,14 +80,52 @@ func (r *reader) fact(hb *hclsyntax.Block) {
 	}
 	given := r.body(hb.Body, "fact", []field{
 		text("arg", &f.Arg), text("attr", &f.Attr), whole("max", &f.Max, "0", "100000"),
+		{Setting{Name: "setting", Type: String}, func(v any, at hcl.Range) { f.Setting = v.(string); r.factSettings[len(r.m.Needs.Facts)] = at }},
 	}, nil)
-	if takesArg[hb.Labels[0]] && f.Arg == "" {
+	if at, ok := given["setting"]; ok {
+		r.factOfSetting(f, at, given, takesArg[hb.Labels[0]])
+	} else if takesArg[hb.Labels[0]] && f.Arg == "" {
 		r.problem(hb.DefRange(), "fact %q needs arg: what to look for", f.Kind)
 	}
 	if at, ok := given["attr"]; ok && f.Kind != model.FactSelector {
 		r.problem(at, "attr is for fact %q only", model.FactSelector)
 	}
 	r.m.Needs.Facts = append(r.m.Needs.Facts, f)
+}
+
+// factOfSetting checks a fact whose arguments a setting gives.
+func (r *reader) factOfSetting(f Fact, at hcl.Range, given map[string]hcl.Range, takesArg bool) {
+	if arg, ok := given["arg"]; ok {
+		r.problem(arg, "fact %q: either arg or setting, not both", f.Kind)
+	}
+	if attr, ok := given["attr"]; ok && f.Kind == model.FactSelector {
+		r.problem(attr, "fact %q: the setting's selectors say themselves what they yield, as in \"a::attr(x)\"", f.Kind)
+	}
+	if !takesArg {
+		r.problem(r.factSettings[len(r.m.Needs.Facts)], "fact %q takes no argument", f.Kind)
+	}
+}
+
+// checkFactSettings checks, after all settings were read, that those which give
+// facts exist and can.
+func (r *reader) checkFactSettings() {
+	names := make([]string, len(r.m.Settings))
+	for i := range r.m.Settings {
+		names[i] = r.m.Settings[i].Name
+	}
+	for i, f := range r.m.Needs.Facts {
+		at, ok := r.factSettings[i]
+		if !ok {
+			continue
+		}
+		k := slices.Index(names, f.Setting)
+		switch {
+		case k < 0:
+			r.problem(at, "fact %q: there is no setting %q%s", f.Kind, f.Setting, hclconf.DidYouMean(f.Setting, names))
+		case r.m.Settings[k].Type != List && r.m.Settings[k].Type != Map && r.m.Settings[k].Type != "":
+			r.problem(at, "fact %q: setting %q is of type %s; facts come from a list or map", f.Kind, f.Setting, r.m.Settings[k].Type)
+		}
+	}
 }
 
 func (r *reader) field(hb *hclsyntax.Block) {

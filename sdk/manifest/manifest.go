@@ -31,6 +31,9 @@
 //	    attr = "id"
 //	    max  = 3
 //	  }
+//	  fact "meta" {
+//	    setting = "names"               # one fact for each element of this list or map setting
+//	  }
 //	}
 //
 //	field "cash" {                      # scoring: a score field
@@ -49,8 +52,6 @@
 //	parameter "url" { ... }             # indexwriter and exchange: as setting, for each instance;
 //	                                    # without one an instance may set what setting blocks name
 package manifest
-
-import "github.com/gonutch/crawler/sdk/model"
 
 // APIVersion is the version of the plugin contract that this SDK speaks.
 const APIVersion = 1
@@ -110,7 +111,7 @@ type Needs struct {
 	Inlinks  bool
 	Outlinks bool
 	Text     bool
-	Facts    []model.Fact
+	Facts    []Fact // Manifest.Facts resolves those that settings give
 }
 
 // Field is a score field.

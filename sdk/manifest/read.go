@@ -24,7 +24,7 @@ func Read(filename string, src []byte) (*Manifest, error) {
 	if ps != nil {
 		return nil, ps.Err()
 	}
-	r := &reader{file: f, m: &Manifest{Cache: true, Source: src, File: filename}, bad: map[int]bool{}}
+	r := &reader{file: f, m: &Manifest{Cache: true, Source: src, File: filename}, bad: map[int]bool{}, factSettings: map[int]hcl.Range{}}
 	r.top(body)
 	if err := r.problems.Err(); err != nil {
 		return nil, err
@@ -45,6 +45,8 @@ type reader struct {
 	m        *Manifest
 	problems hclconf.Problems
 	bad      map[int]bool // offsets of keys whose value was refused; they are not judged again
+	// factSettings is where the fact of this index names its setting.
+	factSettings map[int]hcl.Range
 }
 
 func (r *reader) problem(at hcl.Range, format string, args ...any) {
@@ -235,6 +237,7 @@ func (r *reader) checkTop(b *hclsyntax.Body, given map[string]hcl.Range) {
 		}
 	}
 	r.checkPoints(b)
+	r.checkFactSettings()
 }
 
 // checkRequired reports all that is missing in one problem.

@@ -214,7 +214,9 @@ func (c *Chains) buildParsers() []error {
 			func(cc grpc.ClientConnInterface) batchFunc[parseFilterItem, parseFilterPatch] {
 				return parsefilter.NewClient(cc).FilterParses
 			})
-		p.filters = append(p.filters, filterEntry{m: m, col: collect(c, l, size, s.run), facts: p.want(m.man.Needs.Facts)})
+		facts, err := m.man.Facts(m.settings.Own)
+		errs = append(errs, err)
+		p.filters = append(p.filters, filterEntry{m: m, col: collect(c, l, size, s.run), facts: p.want(facts)})
 	}
 	return errs
 }

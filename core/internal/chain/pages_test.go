@@ -137,6 +137,35 @@ func TestParseFilters(t *testing.T) {
 	}
 }
 
+// TestFactsOfSettings: the facts a filter gets are those its user's settings name.
+func TestFactsOfSettings(t *testing.T) {
+	var got [][]model.FactResult
+	p := simple("parsefilter-a", "provide \"parsefilter\" {}\nneeds {\n fact \"selector\" {\n  setting = \"fields\"\n }\n fact \"meta\" {\n  arg = \"x\"\n }\n}\n"+
+		"setting \"fields\" {\n type = \"map\"\n default = {}\n meaning = \"m\"\n}", &sdk.Extensions{ParseFilter: parseFilterFunc(func(in *parsefilter.Input) (*parsefilter.Patch, error) {
+		got = append(got, in.Parse.Facts)
+		return nil, nil
+	})})
+	for _, own := range []string{`{"fields": {"b": "h2::html", "a": "h1"}}`, `{"fields": {}}`} {
+		l := local(t, p)
+		l.Settings.Own = []byte(own)
+		c := newLocal(t, Options{}, parserPlugin(t, "parse-any", `"*"`, ok("first")), l)
+		if r, err := c.Parse(t.Context(), &model.Content{URL: "u", MIMEType: "x/y"}); err != nil || r.Err != nil {
+			t.Fatal(r, err)
+		}
+	}
+	x := model.FactResult{Values: []string{"x"}}
+	want := [][]model.FactResult{{{Values: []string{"h1"}}, {Values: []string{"h2"}}, x}, {x}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	l := local(t, p)
+	l.Settings.Own = []byte(`{"fields": {"b": "h2::first"}}`)
+	wantErr := `setting fields of plugin parsefilter-a: selector "h2::first" ends in ::first; write ::text, ::html or ::attr(name)`
+	if _, err := NewLocal([]LocalPlugin{l}, Options{}); err == nil || err.Error() != wantErr {
+		t.Errorf("got %v, want %s", err, wantErr)
+	}
+}
+
 // adder is a scoring filter that adds itself to everything.
 type adder struct {
 	scoring.Pass

@@ -183,7 +183,11 @@ func (s *Suite) parser() []Case {
 }
 
 func (s *Suite) parseFilter() []Case {
-	samples, odd := parses(s.m)
+	var facts []model.Fact
+	if c, err := Configuration(s.m, s.o.Settings, s.o.Sections); err == nil { // else Configure fails and says so
+		facts, _ = s.m.Facts(c.Own)
+	}
+	samples, odd := parses(facts)
 	return batch[parsefilter.Input, *parsefilter.Patch]{
 		samples: append(samples, s.o.Parses...), odd: odd, size: func(d parsefilter.Input) int { return len(d.Parse.Text) + len(samplePage) },
 		call: func(ctx context.Context, conn grpc.ClientConnInterface, in []parsefilter.Input) ([]*parsefilter.Patch, []error, error) {

@@ -115,11 +115,11 @@ func oddParse() model.Parse {
 	}
 }
 
-// parses returns inputs with as many facts as the manifest asks for.
-func parses(m *manifest.Manifest) (samples, odd []parsefilter.Input) {
+// parses returns inputs with as many answers as there are facts.
+func parses(facts []model.Fact) (samples, odd []parsefilter.Input) {
 	full, none := sampleParse("http://example.org/a"), sampleParse("http://example.org/b")
 	none.Outlinks, none.ParseMeta, none.Text = nil, nil, ""
-	for range m.Needs.Facts {
+	for range facts {
 		full.Facts = append(full.Facts, model.FactResult{Names: []string{"robots", "x"}, Values: []string{"noarchive", "y"}})
 		none.Facts = append(none.Facts, model.FactResult{})
 	}
