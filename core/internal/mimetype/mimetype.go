@@ -33,6 +33,9 @@ func Detect(header, rawURL string, body []byte, magic bool) string {
 	if declared != "" && !strings.HasPrefix(declared, "text/") && declared != "application/xhtml+xml" {
 		return declared
 	}
+	if strings.HasSuffix(declared, "html") && looksLikeMarkup(body) {
+		return declared
+	}
 	sniffed := ""
 	if len(body) > 0 {
 		sniffed = normalize(mimetype.Detect(head(body)).String())
@@ -51,6 +54,21 @@ func Detect(header, rawURL string, body []byte, magic bool) string {
 		return declared
 	}
 	return sniffed
+}
+
+// looksLikeMarkup reports whether the first byte that is not white space opens
+// a tag: the common case, for which nothing needs to be sniffed.
+func looksLikeMarkup(b []byte) bool {
+	for i := 0; i < len(b) && i < 64; i++ {
+		switch b[i] {
+		case ' ', '\t', '\r', '\n', '\f':
+		case '<':
+			return true
+		default:
+			return false
+		}
+	}
+	return false
 }
 
 func head(b []byte) []byte {

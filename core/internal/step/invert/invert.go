@@ -56,17 +56,26 @@ const portion = 200
 // Run inverts the applied pages of a segment. Running it again changes nothing.
 func Run(ctx context.Context, d Deps, seg string) (Report, error) {
 	var rep Report
-	var keys []urlkey.Key
+	if d.MarkTargets {
+		// Nothing to mark while the index is empty.
+		any, err := d.indexHolds(ctx)
+		if err != nil {
+			return rep, err
+		}
+		d.MarkTargets = any
+	}
+	var pages []page
 	flush := func() error {
-		if len(keys) == 0 {
+		if len(pages) == 0 {
 			return nil
 		}
-		err := d.invert(ctx, seg, keys, &rep)
-		keys = keys[:0]
+		err := d.invert(ctx, seg, pages, &rep)
+		pages = pages[:0]
 		return err
 	}
-	err := d.Segs.Each(ctx, seg, segment.PartApplied, func(k urlkey.Key) error {
-		if keys = append(keys, k); len(keys) < portion {
+	prefix := segment.PartPrefix(seg, segment.PartApplied)
+	err := store.Each(ctx, d.DB.Store(), prefix, func(k, v []byte) error {
+		if pages = append(pages, page{urlkey.Key(k[len(prefix):]), string(v)}); len(pages) < portion {
 			return nil
 		}
 		return flush()
@@ -78,15 +87,34 @@ func Run(ctx context.Context, d Deps, seg string) (Report, error) {
 	return rep, err
 }
 
+// page is an applied page; previous is the segment its links were last inverted
+// from, "" when it is new.
+type page struct {
+	key      urlkey.Key
+	previous string
+}
+
+// errFound ends a walk early.
+var errFound = errors.New("found")
+
+// indexHolds reports whether any document was sent to an index.
+func (d Deps) indexHolds(ctx context.Context) (bool, error) {
+	err := d.DB.EachDocState(ctx, func(urlkey.Key, *crawldb.DocState) error { return errFound })
+	if errors.Is(err, errFound) {
+		return true, nil
+	}
+	return false, err
+}
+
 type change struct {
 	key         urlkey.Key
 	before, now []linkdb.Link
 }
 
-func (d Deps) invert(ctx context.Context, seg string, keys []urlkey.Key, rep *Report) error {
+func (d Deps) invert(ctx context.Context, seg string, pages []page, rep *Report) error {
 	var changes []change
-	for _, k := range keys {
-		c, ok, err := d.change(seg, k)
+	for _, p := range pages {
+		c, ok, err := d.change(seg, p)
 		if err != nil {
 			return err
 		}
@@ -122,30 +150,29 @@ func (d Deps) invert(ctx context.Context, seg string, keys []urlkey.Key, rep *Re
 }
 
 // change finds the links a page has now and those it had when it was inverted
-// before. A page that was fetched without content keeps its links, unless it
-// has none any more because it is gone.
-func (d Deps) change(seg string, k urlkey.Key) (change, bool, error) {
-	c := change{key: k}
-	has, err := d.Segs.Has(seg, segment.PartParseData, k)
-	if err != nil || !has {
-		return c, false, err
-	}
-	now, err := d.Segs.Outlinks(seg, k)
+// before. previous is the segment of these, "" for none. A page that was fetched
+// without content keeps its links, unless it has none any more because it is gone.
+func (d Deps) change(seg string, p page) (change, bool, error) {
+	c := change{key: p.key}
+	now, err := d.Segs.Outlinks(seg, p.key)
 	if err != nil {
 		return c, false, err
 	}
 	c.now = links(now)
-	previous, err := d.DB.Store().Get(segment.PartKey(seg, segment.PartApplied, k))
+	if p.previous == "" || p.previous == seg {
+		return c, len(c.now) > 0, nil
+	}
+	if now == nil {
+		has, err := d.Segs.Has(seg, segment.PartParseData, p.key)
+		if err != nil || !has {
+			return c, false, err
+		}
+	}
+	before, err := d.Segs.Outlinks(p.previous, p.key)
 	if err != nil {
 		return c, false, err
 	}
-	if len(previous) > 0 && string(previous) != seg {
-		before, err := d.Segs.Outlinks(string(previous), k)
-		if err != nil {
-			return c, false, err
-		}
-		c.before = links(before)
-	}
+	c.before = links(before)
 	return c, len(c.now)+len(c.before) > 0, nil
 }
 
