@@ -16,13 +16,30 @@ import (
 	"github.com/gonutch/crawler/core/internal/chain"
 	"github.com/gonutch/crawler/core/internal/config"
 	"github.com/gonutch/crawler/core/internal/pluginhost"
-	"github.com/gonutch/crawler/plugins"
+	"github.com/gonutch/crawler/sdk"
 	"github.com/gonutch/crawler/sdk/extension/urlnormalizer"
 )
+
+// builtins are two normalizers and two parsers.
+func builtins() []sdk.Plugin {
+	var out []sdk.Plugin
+	for _, p := range []struct{ id, provide string }{
+		{"urlnormalizer-a", `provide "urlnormalizer" {}`}, {"urlnormalizer-b", `provide "urlnormalizer" {}`},
+		{"parse-a", `provide "parser" { mime_types = ["*"] }`}, {"parse-b", `provide "parser" { mime_types = ["*"] }`},
+	} {
+		out = append(out, sdk.Plugin{Manifest: []byte("id = \"" + p.id + "\"\nname = \"A plugin\"\nversion = \"1.0.0\"\napi = 1\n" + p.provide + "\n")})
+	}
+	return out
+}
 
 func options(t *testing.T, site string) (pluginhost.Options, chain.Options) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "site.hcl")
+	site += `
+index_writer "main" {
+  enabled = false
+}
+`
 	if err := os.WriteFile(file, []byte(site), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +47,7 @@ func options(t *testing.T, site string) (pluginhost.Options, chain.Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, choice, err := Plugins(c, plugins.Builtins(), hclog.NewNullLogger())
+	_, choice, err := Plugins(c, builtins(), hclog.NewNullLogger())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,6 +67,7 @@ func options(t *testing.T, site string) (pluginhost.Options, chain.Options) {
 func TestSettingsReachTheirUsers(t *testing.T) {
 	h, o := options(t, `
 plugin {
+  includes             = "(urlnormalizer|parse)-[ab]"
   watch_interval       = "3s"
   quarantine_processes = 5
   retries              = 9
@@ -57,10 +75,11 @@ plugin {
 }
 parser {
   timeout    = "11s"
-  mime_types = { "text/html" = "parse-text, parse-html" }
+  mime_types = { "text/html" = "parse-b, parse-a" }
 }
 urlnormalizer {
-  order_by_scope = { outlink = "urlnormalizer-regex, urlnormalizer-basic" }
+  order          = []
+  order_by_scope = { outlink = "urlnormalizer-b, urlnormalizer-a" }
 }
 `)
 	if h.WatchInterval != 3*time.Second || h.QuarantineProcs != 5 {
@@ -69,14 +88,24 @@ urlnormalizer {
 	if o.Retries != 9 || o.RetryDelay != 7*time.Millisecond || o.ParseTimeout != 11*time.Second {
 		t.Errorf("chains: %+v", o)
 	}
-	want := map[urlnormalizer.Scope][]string{urlnormalizer.ScopeOutlink: {"urlnormalizer-regex", "urlnormalizer-basic"}}
+	want := map[urlnormalizer.Scope][]string{urlnormalizer.ScopeOutlink: {"urlnormalizer-b", "urlnormalizer-a"}}
 	if d := cmp.Diff(want, o.NormalizerOrder); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff(map[string][]string{"text/html": {"parse-text", "parse-html"}}, o.ParserTypes); d != "" {
+	if d := cmp.Diff(map[string][]string{"text/html": {"parse-b", "parse-a"}}, o.ParserTypes); d != "" {
 		t.Error(d)
 	}
-	if _, o = options(t, `parser { timeout = "-1" }`); o.ParseTimeout < 24*time.Hour {
+	if _, o = options(t, `
+plugin {
+  includes = "(urlnormalizer|parse)-[ab]"
+}
+urlnormalizer {
+  order = []
+}
+parser {
+  timeout = "-1"
+}
+`); o.ParseTimeout < 24*time.Hour {
 		t.Errorf("no limit became %v", o.ParseTimeout)
 	}
 }

@@ -151,6 +151,14 @@ type deps struct {
 	targets []index.Target
 	now     func() time.Time
 	log     *crawlLog
+	failed  func(url string, err error) // of the Summary of the command that runs
+}
+
+// newSummary returns an empty summary that is told of plugins' failures from now on.
+func (d *deps) newSummary() *Summary {
+	sum := &Summary{}
+	d.failed, d.Parser.Failed, d.Applier.Failed = sum.failed, sum.failed, sum.failed
+	return sum
 }
 
 // Cycle runs steps over an open crawl.
@@ -207,6 +215,7 @@ func (d *deps) fold(ctx context.Context) (crawldb.FoldStats, error) {
 		for i := range errs {
 			if errs[i] != nil {
 				d.Log.Warn("record could not be scored; it keeps its score", "url", in[i].URL, "error", errs[i])
+				d.failed(in[i].URL, errs[i])
 				out[i] = scoring.ScoreOutput{Score: in[i].Score, Sort: in[i].Sort}
 			}
 		}

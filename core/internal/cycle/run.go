@@ -60,7 +60,7 @@ type round struct {
 
 // NewRunner prepares a run.
 func (c *Cycle) NewRunner() *Runner {
-	r := &Runner{d: c.d, sum: &Summary{}}
+	r := &Runner{d: c.d, sum: c.d.newSummary()}
 	r.setStep("starting")
 	return r
 }

@@ -93,7 +93,7 @@ func (d *deps) index(ctx context.Context, sum *Summary) error {
 
 func (d *deps) indexer() *index.Indexer {
 	return index.New(d.cfg.Index, index.Deps{
-		DB: d.DB, Segs: d.Segs, Links: d.Links, Plugins: d.Chains, Targets: d.targets, Log: d.Log.Named("index"),
+		DB: d.DB, Segs: d.Segs, Links: d.Links, Plugins: d.Chains, Targets: d.targets, Log: d.Log.Named("index"), Failed: d.failed,
 	})
 }
 
@@ -117,7 +117,7 @@ func (s *Summary) indexed(rep index.Report) {
 // Generate is "crawler generate": it returns the new segment, or "" when
 // nothing was selected.
 func (c *Cycle) Generate(ctx context.Context) (string, Report, error) {
-	sum := &Summary{}
+	sum := c.d.newSummary()
 	metas, err := segment.List(ctx, c.d.Store)
 	if err != nil {
 		return "", Report{}, err
@@ -135,7 +135,7 @@ func (c *Cycle) Generate(ctx context.Context) (string, Report, error) {
 
 // Fetch is "crawler fetch": it fetches what is left of a segment.
 func (c *Cycle) Fetch(ctx context.Context, seg string, stop <-chan struct{}) (Report, error) {
-	d, sum := c.d, &Summary{}
+	d, sum := c.d, c.d.newSummary()
 	p := newPipeline(d, onlyFetch, sum)
 	eng, err := d.newEngine(ctx, p)
 	if err != nil {
@@ -200,7 +200,7 @@ func (c *Cycle) Update(ctx context.Context, seg string) (Report, error) {
 
 // over takes the fetched pages of a segment through later stages.
 func (c *Cycle) over(ctx context.Context, seg string, to depth, state segment.State) (Report, error) {
-	d, sum := c.d, &Summary{}
+	d, sum := c.d, c.d.newSummary()
 	p := newPipeline(d, to, sum)
 	start := d.now()
 	err := p.run(ctx, func(ctx context.Context) error {
@@ -241,14 +241,14 @@ func (c *Cycle) Invert(ctx context.Context, seg string) (invert.Report, error) {
 
 // Dedup is "crawler dedup".
 func (c *Cycle) Dedup(ctx context.Context) (Report, error) {
-	sum := &Summary{}
+	sum := c.d.newSummary()
 	err := c.d.dedup(ctx, sum)
 	return sum.Report(), err
 }
 
 // Index is "crawler index": it sends what changed to the writers.
 func (c *Cycle) Index(ctx context.Context) (Report, error) {
-	sum := &Summary{}
+	sum := c.d.newSummary()
 	start := time.Now()
 	err := c.d.index(ctx, sum)
 	sum.change(func(r *Report) { r.Elapsed = time.Since(start) })
@@ -258,7 +258,7 @@ func (c *Cycle) Index(ctx context.Context) (Report, error) {
 // Clean is "crawler clean": it deletes the documents of pages that are gone,
 // redirected or duplicates.
 func (c *Cycle) Clean(ctx context.Context) (Report, error) {
-	sum := &Summary{}
+	sum := c.d.newSummary()
 	if err := c.d.openWriters(ctx); err != nil {
 		return sum.Report(), err
 	}

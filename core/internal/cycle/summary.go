@@ -1,19 +1,57 @@
 package cycle
 
 import (
+	"errors"
+	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/gonutch/crawler/core/internal/pluginhost"
 	"github.com/gonutch/crawler/core/internal/segment"
 	"github.com/gonutch/crawler/core/internal/step/fetch"
 	"github.com/gonutch/crawler/core/internal/step/update"
+	"github.com/gonutch/crawler/sdk/model"
 )
 
 // Summary counts what a command did, for its report. It is safe for concurrent use.
 type Summary struct {
 	mu sync.Mutex
 	s  Report
+	// poisoned are the URLs in s.Poisonous: one may fail at several plugins and as the
+	// target of many links.
+	poisoned map[string]bool
+}
+
+// maxPoisonous bounds the list of poisonous URLs in a report.
+const maxPoisonous = 1000
+
+// poisonous begins the text of a pluginhost.PoisonError.
+const poisonous = "poisonous: "
+
+// failed notes the URL when it was poisonous to a plugin.
+func (s *Summary) failed(url string, err error) {
+	var p *pluginhost.PoisonError
+	if !errors.As(err, &p) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.poison(url, p.Error())
+}
+
+// poison is called under the lock.
+func (s *Summary) poison(url, reason string) {
+	if s.poisoned[url] || len(s.s.Poisonous) >= maxPoisonous {
+		return
+	}
+	if s.poisoned == nil {
+		s.poisoned = map[string]bool{}
+	}
+	s.poisoned[url] = true
+	s.s.Poisonous = append(s.s.Poisonous, url+": "+reason)
 }
 
 // Report is what a command prints at its end.
@@ -37,8 +75,8 @@ type Report struct {
 	Deleted    int64            `json:"deleted"`
 	Unchanged  int64            `json:"unchanged"` // documents not sent because nothing changed
 	Skipped    map[string]int64 `json:"not_indexed,omitempty"`
-	Rejected   map[string]int64 `json:"rejected,omitempty"` // URLs generate passed over by reason
-	Poisonous  []string         `json:"poisonous,omitempty"`
+	Rejected   map[string]int64 `json:"rejected,omitempty"`  // URLs generate passed over by reason
+	Poisonous  []string         `json:"poisonous,omitempty"` // URLs that plugins died of, the reason with each; at most maxPoisonous
 	Elapsed    time.Duration    `json:"elapsed_ns"`
 	NextDue    time.Time        `json:"next_due,omitzero"`
 	Stopped    string           `json:"stopped,omitempty"` // why the run ended early
@@ -66,6 +104,11 @@ func (s *Summary) fetched(f *segment.Fetch) {
 	if why := fetch.Failure(f); why != "" {
 		bump(&s.s.Failures, why, 1)
 	}
+	// The chain turns a protocol plugin's failure into a status; its text is all
+	// that is left of the error.
+	if _, why, ok := strings.Cut(f.Protocol.Message, poisonous); ok {
+		s.poison(f.URL, poisonous+why)
+	}
 }
 
 func (s *Summary) released(why fetch.Release) {
@@ -88,15 +131,32 @@ func (s *Summary) parsed(p *segment.Parsed) {
 	}
 }
 
-// parseFailure names a failed parse for the report: its code and parser, not its
-// text, which differs from page to page.
+// parseFailure names a failed parse for the report: the parser and what was wrong, not
+// the status's text, which differs from page to page.
 func parseFailure(p *segment.Parsed) string {
-	st := p.Status
-	st.Message = ""
-	if p.Parser == "" {
-		return st.String()
+	why := fmt.Sprintf("failure %d", p.Status.Minor)
+	switch p.Status.Minor {
+	case model.ParseFailedException:
+		why = "error"
+		if strings.Contains(p.Status.Message, poisonous) {
+			why = "poisonous"
+		}
+	case model.ParseFailedTruncated:
+		why = "truncated"
+	case model.ParseFailedInvalidFormat:
+		why = "invalid format"
+		if p.Parser == "" {
+			why = "no parser for the type"
+		}
+	case model.ParseFailedMissingParts:
+		why = "parts missing"
+	case model.ParseFailedMissingContent:
+		why = "content missing"
 	}
-	return p.Parser + " " + st.String()
+	if p.Parser == "" {
+		return why
+	}
+	return p.Parser + ": " + why
 }
 
 func (s *Summary) dropped(why string) {
@@ -128,5 +188,6 @@ func (s *Summary) Report() Report {
 	for _, m := range []*map[string]int64{&r.Status, &r.Failures, &r.Truncated, &r.Released, &r.ParseFails, &r.Dropped, &r.Updated, &r.Skipped, &r.Rejected} {
 		*m = maps.Clone(*m)
 	}
+	r.Poisonous = slices.Clone(r.Poisonous)
 	return r
 }

@@ -62,6 +62,8 @@ type Deps struct {
 	Plugins Plugins
 	Targets []Target
 	Log     hclog.Logger
+	// Failed, when set, is told of each document that a plugin failed on.
+	Failed func(url string, err error)
 }
 
 // Report says what the step did.
@@ -272,6 +274,9 @@ func (x *Indexer) build(ctx context.Context, fates []*fate) error {
 		case r.Err != nil:
 			f.skip = "plugin error: " + r.Plugin
 			x.Log.Warn("document could not be made", "url", f.url, "error", r.Err)
+			if x.Failed != nil {
+				x.Failed(f.url, r.Err)
+			}
 		case r.Dropped != "":
 			f.del, f.skip = x.cfg.DeleteSkipped, r.Plugin
 		default:

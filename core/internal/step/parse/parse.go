@@ -94,6 +94,9 @@ type Plugins interface {
 type Parser struct {
 	cfg     Config
 	plugins Plugins
+	// Failed, when set, is told of each document, link and redirect target that a
+	// plugin failed on. It may be called by many goroutines at once.
+	Failed func(url string, err error)
 }
 
 // New returns a parser.
@@ -115,6 +118,7 @@ func (p *Parser) Parse(ctx context.Context, c *model.Content) (*segment.Parsed, 
 		return nil, err
 	}
 	if r.Err != nil {
+		p.tell(c.URL, r.Err)
 		return p.failed(c, model.ParseFailedException, r.Err.Error(), r.Parser), nil
 	}
 	if len(r.Parses) == 0 {
@@ -141,6 +145,12 @@ func (p *Parser) Parse(ctx context.Context, c *model.Content) (*segment.Parsed, 
 		return nil, err
 	}
 	return out, nil
+}
+
+func (p *Parser) tell(url string, err error) {
+	if p.Failed != nil {
+		p.Failed(url, err)
+	}
 }
 
 func (p *Parser) failed(c *model.Content, minor model.ParseMinor, message, parser string) *segment.Parsed {
@@ -205,6 +215,7 @@ func (p *Parser) Outlinks(ctx context.Context, from string, links []model.Outlin
 			switch {
 			case r.Err != nil:
 				drops[DropError]++
+				p.tell(l.URL, r.Err)
 			case r.Dropped:
 				drops[r.Plugin]++
 			case r.URL == from:
@@ -334,6 +345,7 @@ func (p *Parser) Redirect(ctx context.Context, from, target string) (url, droppe
 	r := c.results[0]
 	switch {
 	case r.Err != nil:
+		p.tell(target, r.Err)
 		return "", DropError, nil
 	case r.Dropped:
 		return "", r.Plugin, nil

@@ -120,6 +120,8 @@ type Applier struct {
 	segs   *segment.Segments
 	scorer Scorer
 	log    hclog.Logger
+	// Failed, when set, is told of each page whose score a plugin failed to hand on.
+	Failed func(url string, err error)
 }
 
 // New returns an applier.
@@ -204,6 +206,9 @@ func (a *Applier) prepare(ctx context.Context, pages []Page, res *Result) ([]pre
 		if errs != nil && errs[k] != nil {
 			res.ScoreErrors++
 			a.log.Warn("score could not be handed on", "url", prep[i].URL, "error", errs[k])
+			if a.Failed != nil {
+				a.Failed(prep[i].URL, errs[k])
+			}
 			continue
 		}
 		prep[i].out = out[k]
