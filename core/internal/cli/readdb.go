@@ -136,18 +136,18 @@ func writeHosts(w io.Writer, a *query.StatsAnswer) {
 	for _, s := range a.Status {
 		used = append(used, s.Name)
 	}
-	row := func(cells ...string) { _, _ = fmt.Fprintln(tw, strings.Join(cells, "\t")+"\t") } // as in table
+	row := func(cells ...string) { _, _ = fmt.Fprintln(tw, strings.Join(cells, "\t")) } // as in table
 	head := []string{"\nTOTAL"}
 	for _, s := range used {
 		head = append(head, strings.TrimPrefix(s, "db_"))
 	}
-	row(append(head, " HOST")...)
+	row(append(head, "  HOST")...)
 	for _, h := range a.Hosts {
 		cells := []string{number(h.Total)}
 		for _, s := range used {
 			cells = append(cells, number(h.Status[s]))
 		}
-		row(append(cells, " "+printable(h.Host))...)
+		row(append(cells, "  "+printable(h.Host))...)
 	}
 	_ = tw.Flush()
 	if more := a.HostsTotal - len(a.Hosts); more > 0 {

@@ -18,7 +18,7 @@ import (
 // How long a reading command waits, saying so, for a process that has the crawl
 // open and does not answer questions: another reading command is done soon.
 const (
-	readerWait  = 3 * time.Second
+	readerWait  = 2 * time.Second
 	readerRetry = 100 * time.Millisecond
 )
 

@@ -173,7 +173,7 @@ func TestLockedWithoutSocket(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "crawl")
 	c := openLocal(t, dir)
 	o := runLine(t, "", "readdb", "--stats", "--dir", dir)
-	o.wants(t, ExitError, `!waiting up to 3s: .*in use by process `+fmt.Sprint(os.Getpid())+` \(crawler fetch\)`, `!(?s)waiting.*in use by process`)
+	o.wants(t, ExitError, `!waiting up to 2s: .*in use by process `+fmt.Sprint(os.Getpid())+` \(crawler fetch\)`, `!(?s)waiting.*in use by process`)
 	if n := strings.Count(o.err, "waiting"); n != 1 {
 		t.Errorf("it says %d times that it waits", n)
 	}
