@@ -39,8 +39,10 @@ else
 endif
 
 test: ## run all tests but the long ones
-	$(GO) test -race -timeout 20m $(RACE_PKGS)
-	$(GO) test -timeout 20m $(OTHER_PKGS)
+	@status=0; \
+	$(GO) test -race -timeout 20m $(RACE_PKGS) || status=1; \
+	$(GO) test -timeout 20m $(OTHER_PKGS) || status=1; \
+	exit $$status
 
 soak: ## run the long tests too: power cuts, kills, big crawls, every plugin template [PKG=./...]
 	CRAWLER_SOAK=1 CRAWLER_SOAK_CUTS=1000 LIBHTML_ROUNDS=10 PLUGINTOOL_ALL=1 $(GO) test -count 1 -p 1 -timeout 120m $(PKG)
