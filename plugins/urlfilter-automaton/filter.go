@@ -1,0 +1,68 @@
+// Package urlfilterautomaton accepts and rejects URLs by expressions that must
+// match the whole URL, in time linear in its length, with Nutch's rule files. It
+// owns the syntax of the expressions, that of dk.brics.automaton; the format of
+// the files is librules'.
+package urlfilterautomaton
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+
+	"github.com/gonutch/crawler/plugins/internal/librules"
+	"github.com/gonutch/crawler/sdk"
+	"github.com/gonutch/crawler/sdk/extension/urlfilter"
+	"github.com/gonutch/crawler/sdk/fault"
+)
+
+//go:embed plugin.hcl
+var manifest []byte
+
+//go:embed automaton-urlfilter.txt
+var builtinRules string
+
+// Plugin returns the plugin.
+func Plugin() sdk.Plugin { return sdk.Plugin{Manifest: manifest, New: build} }
+
+func build(env sdk.Env) (*sdk.Extensions, error) {
+	var c struct {
+		File  string   `json:"file"`
+		Rules []string `json:"rules"`
+	}
+	if err := env.Settings.Decode(&c); err != nil {
+		return nil, err
+	}
+	lines, err := librules.Load(c.File, c.Rules, builtinRules)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, err)
+	}
+	f, err := New(lines)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, err)
+	}
+	return &sdk.Extensions{URLFilter: f}, nil
+}
+
+// Filter judges URLs by the first rule that matches the whole URL (Nutch's
+// AutomatonURLFilter). It is safe for concurrent use.
+type Filter struct{ rules *librules.Signed }
+
+// New compiles the rules. All faulty lines are reported together.
+func New(lines *librules.Lines) (*Filter, error) {
+	rules, err := librules.CompileSigned(lines, func(expr string) (librules.Matcher, error) {
+		m, err := compile(expr)
+		return func(url string) (bool, error) { return m(url), nil }, err
+	})
+	if err == nil && rules.Len() == 0 {
+		err = fmt.Errorf("%s: no rules: every URL would be rejected; add a last line +.* to accept the rest", lines.Name)
+	}
+	return &Filter{rules}, err
+}
+
+// FilterURL implements urlfilter.Filter.
+func (f *Filter) FilterURL(_ context.Context, url string) (urlfilter.Verdict, error) {
+	accept, reason, err := f.rules.Judge(url)
+	return urlfilter.Verdict{Accept: accept, Reason: reason}, err
+}
+
+var _ urlfilter.Filter = (*Filter)(nil)
