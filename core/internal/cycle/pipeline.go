@@ -49,7 +49,10 @@ type work struct {
 	page    update.Page
 	content *model.Content
 	hops    int
-	free    func()
+	// noContent says that the bytes of a page fetched earlier are not in the store.
+	noContent bool
+	drop      string // why the target of the redirect is not wanted, or ""
+	free      func()
 }
 
 func (w *work) release() {
@@ -82,7 +85,9 @@ func (p *pipeline) sink(ctx context.Context, o *fetch.Outcome) error {
 // first error stops all stages.
 func (p *pipeline) run(ctx context.Context, feed func(context.Context) error) error {
 	g, ctx := errgroup.WithContext(ctx)
+	// The feed may send to toParse too (pages fetched by an earlier process).
 	var committers, parsers, appliers sync.WaitGroup
+	committers.Add(1)
 	stage := func(n int, wg *sync.WaitGroup, f func(context.Context) error, last func()) {
 		wg.Add(n)
 		for range n {
@@ -101,6 +106,7 @@ func (p *pipeline) run(ctx context.Context, feed func(context.Context) error) er
 	stage(p.c.cfg.ParseWorkers, &parsers, p.parse, func() { close(p.toApply) })
 	stage(1, &appliers, p.apply, func() {})
 	g.Go(func() error {
+		defer committers.Done()
 		defer close(p.outcomes)
 		return feed(ctx)
 	})
@@ -204,6 +210,10 @@ func (p *pipeline) commitBatch(ctx context.Context, list []*fetch.Outcome) error
 		for i, o := range outs {
 			o.Fetch = items[i].Fetch
 			p.c.logFetch(o)
+			if o.Extra { // belongs to no fetch list
+				o.Free()
+				continue
+			}
 			if err := p.pass(ctx, o); err != nil {
 				return err
 			}
@@ -259,13 +269,17 @@ func (p *pipeline) pass(ctx context.Context, o *fetch.Outcome) error {
 	}
 	w := &work{hops: o.Item.Hops, free: o.Free, page: update.Page{
 		Segment: o.Item.Segment, Key: o.Item.Key, URL: o.Item.URL, Hint: o.Item.Hint, Fetch: &o.Fetch,
-		RetryAfter: o.RetryAfter, Follow: o.Follow, StoreParse: true,
+		Follow: o.Follow, StoreParse: true,
 	}}
+	if o.Exceeded {
+		w.drop = "exceeded"
+	}
 	if o.Fetch.Status == model.StatusFetchSuccess {
 		w.content = content(&o.Fetch, o.Response.Body)
 	} else {
 		w.release()
 	}
+	o.Response = nil // w.page.Fetch keeps o alive until it is applied; its body is not to be
 	return send(ctx, p.toParse, w)
 }
 
@@ -324,6 +338,10 @@ func (p *pipeline) parseOne(ctx context.Context, w *work) error {
 	switch w.page.Fetch.Status {
 	case model.StatusFetchRedirPerm, model.StatusFetchRedirTemp:
 		if w.page.Fetch.Location == "" {
+			return nil
+		}
+		if w.drop != "" {
+			p.sum.dropped("redirect_" + w.drop)
 			return nil
 		}
 		target, dropped, err := p.c.Parser.Redirect(ctx, w.page.URL, w.page.Fetch.Location)
@@ -434,9 +452,14 @@ func (p *pipeline) follow(ctx context.Context, w *work) error {
 		return nil
 	}
 	p.track.add(w.page.Segment, 1)
-	return p.eng.AddFront(ctx, fetch.Item{
+	back := p.eng.AddFront(fetch.Item{
 		Segment: w.page.Segment, Key: key, URL: w.page.Target, Hint: hint, Hops: w.hops + 1,
 	})
+	if back == nil {
+		return nil
+	}
+	// Not by the sink: this stage must not wait for those before it.
+	return p.releaseBatch(ctx, w.page.Segment, []*fetch.Outcome{back})
 }
 
 // tracker counts the pages of each segment that are not through yet.
@@ -467,6 +490,13 @@ func (t *tracker) done(seg string) {
 		default:
 		}
 	}
+}
+
+// forget drops the count of a segment that is through.
+func (t *tracker) forget(seg string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.open, seg)
 }
 
 func (t *tracker) left(seg string) int {

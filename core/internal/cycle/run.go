@@ -4,15 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/gonutch/crawler/core/internal/db/crawldb"
 	"github.com/gonutch/crawler/core/internal/segment"
 	"github.com/gonutch/crawler/core/internal/step/fetch"
-	"github.com/gonutch/crawler/core/internal/step/update"
 	"github.com/gonutch/crawler/core/internal/urlkey"
-	"github.com/gonutch/crawler/sdk/model"
 )
 
 // Progress is the state of a run, for people who watch it.
@@ -41,9 +40,13 @@ type Runner struct {
 	sum      *Summary
 	pipe     *pipeline
 	eng      *fetch.Engine
-	round    int
+	last     int // number of the newest round of the crawl
+	made     int // rounds of this run, those it resumed included
 	active   []*round
-	stopping atomic.Bool
+	lookAt   time.Time // no generate before, while nothing is active
+	giveUpAt time.Time // end of cycle.wait; zero while there is work
+	stop     chan struct{}
+	stopOnce sync.Once
 	step     atomic.Pointer[string]
 	current  atomic.Pointer[round]
 	started  time.Time
@@ -55,12 +58,12 @@ type round struct {
 	n       int
 	seg     string
 	started time.Time
-	tail    time.Time // since when the next round has been generated
+	looked  time.Time // a next round was last looked for
 }
 
 // NewRunner prepares a run.
 func (c *Cycle) NewRunner() *Runner {
-	r := &Runner{d: c.d, sum: c.d.newSummary()}
+	r := &Runner{stop: make(chan struct{}), d: c.d, sum: c.d.newSummary()}
 	r.setStep("starting")
 	return r
 }
@@ -69,10 +72,15 @@ func (r *Runner) setStep(s string) { r.step.Store(&s) }
 
 // Stop ends the run gently: requests under way are finished, everything is
 // committed, and the same command goes on later.
-func (r *Runner) Stop() {
-	r.stopping.Store(true)
-	if e := r.eng; e != nil {
-		e.Stop()
+// It may be called at any time, by any goroutine.
+func (r *Runner) Stop() { r.stopOnce.Do(func() { close(r.stop) }) }
+
+func (r *Runner) stopped() bool {
+	select {
+	case <-r.stop:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -100,43 +108,57 @@ func (r *Runner) Run(ctx context.Context) (Report, error) {
 		return r.sum.Report(), err
 	}
 	r.eng, r.pipe.eng = eng, eng
-	if r.stopping.Load() {
-		eng.Stop()
-	}
 	if r.d.cfg.IndexEnabled {
 		if err := r.d.openWriters(ctx); err != nil {
 			return r.sum.Report(), err
 		}
 	}
-	err = r.pipe.run(ctx, func(ctx context.Context) error {
-		ctx, cancel := context.WithCancelCause(ctx)
-		defer cancel(nil)
-		fetched := make(chan error, 1)
-		go func() {
-			err := eng.Run(ctx)
-			if err != nil {
-				cancel(err)
-			}
-			fetched <- err
-		}()
-		err := r.rounds(ctx)
-		if errors.Is(err, errStopped) {
-			eng.Stop()
-			err = nil
-		}
-		if err != nil {
-			cancel(err)
-		}
-		eng.Close()
-		return errors.Join(<-fetched, err)
-	})
+	err = r.pipe.run(ctx, r.feed)
 	r.sum.change(func(rep *Report) {
 		rep.Elapsed = r.d.now().Sub(r.started)
-		if r.stopping.Load() && rep.Stopped == "" {
+		if r.stopped() && rep.Stopped == "" {
 			rep.Stopped = "stopped; run the same command again to go on"
 		}
 	})
 	return r.sum.Report(), err
+}
+
+// feed runs the engine and the rounds until the rounds are done.
+func (r *Runner) feed(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	fetched, watched := make(chan error, 1), make(chan struct{})
+	go func() {
+		err := r.eng.Run(ctx)
+		if err != nil {
+			cancel(err)
+		}
+		fetched <- err
+	}()
+	go func() {
+		defer close(watched)
+		select {
+		case <-r.stop:
+			r.eng.Stop()
+		case <-ctx.Done():
+		}
+	}()
+	err := r.rounds(ctx)
+	if errors.Is(err, errStopped) {
+		r.eng.Stop()
+		err = nil
+	}
+	if err != nil {
+		cancel(err)
+	}
+	r.eng.Close()
+	ferr := <-fetched
+	cancel(nil)
+	<-watched
+	if err == nil {
+		err = ferr
+	}
+	return err
 }
 
 // rounds generates and completes rounds until there is no more to do.
@@ -146,56 +168,59 @@ func (r *Runner) rounds(ctx context.Context) error {
 	}
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	var waitUntil time.Time
 	for {
-		if r.stopping.Load() {
+		if r.stopped() {
 			return errStopped
 		}
 		if err := r.d.Store.Err(); err != nil {
 			return fmt.Errorf("store failed: %w", err)
 		}
-		progressed := false
-		for len(r.active) > 0 && r.pipe.track.left(r.active[0].seg) == 0 {
-			if err := r.complete(ctx, r.active[0]); err != nil {
-				return err
-			}
-			r.active = r.active[1:]
-			progressed = true
+		more, err := r.turn(ctx)
+		if err != nil {
+			return err
 		}
-		if r.wantsNext() {
-			n, due, err := r.generate(ctx)
-			if err != nil {
-				return err
-			}
-			if n > 0 {
-				continue
-			}
-			if len(r.active) == 0 {
-				done, err := r.idle(due, &waitUntil)
-				if err != nil || done {
-					return err
-				}
-			}
-		}
-		r.checkTail(ctx)
-		if len(r.active) == 0 && r.finished() {
+		if len(r.active) == 0 && (!more || r.finished()) {
 			return nil
-		}
-		if progressed {
-			continue
 		}
 		select {
 		case <-r.pipe.track.changed:
 		case <-tick.C:
+		case <-r.stop:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
 }
 
+// turn completes rounds that are through and generates the next one when it is
+// time. It reports false when nothing is left to do.
+func (r *Runner) turn(ctx context.Context) (more bool, err error) {
+	for len(r.active) > 0 && r.pipe.track.left(r.active[0].seg) == 0 {
+		if err := r.complete(ctx, r.active[0]); err != nil {
+			return false, err
+		}
+		r.pipe.track.forget(r.active[0].seg)
+		r.active = r.active[1:]
+		if r.stopped() {
+			return true, nil
+		}
+	}
+	more = true
+	if r.wantsNext() {
+		n, due, err := r.generate(ctx)
+		if err != nil {
+			return false, err
+		}
+		if n == 0 && len(r.active) == 0 {
+			more = r.idle(due)
+		}
+	}
+	return more, r.checkTail(ctx)
+}
+
 // finished reports whether the wanted rounds are done.
 func (r *Runner) finished() bool {
-	if r.d.cfg.Rounds >= 0 && r.round >= r.d.cfg.Rounds {
+	if r.d.cfg.Rounds >= 0 && r.made >= r.d.cfg.Rounds {
 		return true
 	}
 	if r.d.stopAsked() {
@@ -210,74 +235,73 @@ func (r *Runner) wantsNext() bool {
 	if r.finished() {
 		return false
 	}
+	now := r.d.now()
 	switch {
 	case len(r.active) == 0:
-		return true
+		return !now.Before(r.lookAt)
 	case !r.d.cfg.Overlap || len(r.active) > 1:
 		return false
 	}
+	first := r.active[0]
+	if now.Sub(first.started) <= time.Second || now.Sub(first.looked) < time.Second {
+		return false // one look a second is enough
+	}
 	c := r.eng.Counts()
-	return c.Queues-c.Held < 2*r.d.cfg.Fetch.Threads && r.d.now().Sub(r.active[0].started) > time.Second && r.worthOverlap()
-}
-
-// worthOverlap keeps an overlapping round from being generated over and over
-// while nothing is due: one look a second is enough.
-func (r *Runner) worthOverlap() bool {
-	a := r.active[0]
-	if r.d.now().Sub(a.tail) < time.Second {
+	if c.Queues-c.Held >= 2*r.d.cfg.Fetch.Threads {
 		return false
 	}
-	a.tail = r.d.now()
+	first.looked = now
 	return true
 }
 
 // checkTail releases what is left of a round that has been done but for slow
 // hosts for too long, so that its pages get indexed.
-func (r *Runner) checkTail(ctx context.Context) {
-	if len(r.active) < 2 || r.d.cfg.Tail < 0 {
-		return
+func (r *Runner) checkTail(ctx context.Context) error {
+	if len(r.active) < 2 || r.d.cfg.Tail < 0 || r.d.now().Sub(r.active[1].started) < r.d.cfg.Tail {
+		return nil
 	}
-	first := r.active[0]
-	if r.d.now().Sub(r.active[1].started) < r.d.cfg.Tail {
-		return
-	}
-	if err := r.eng.DropSegment(ctx, first.seg); err != nil {
-		r.d.Log.Warn("release the tail of a round", "segment", first.seg, "error", err)
-	}
+	return r.eng.DropSegment(ctx, r.active[0].seg)
 }
 
-// idle decides what to do when nothing can be generated.
-func (r *Runner) idle(due time.Time, waitUntil *time.Time) (done bool, err error) {
+// idle reports whether to wait when nothing can be generated before due.
+func (r *Runner) idle(due time.Time) (wait bool) {
 	r.sum.change(func(rep *Report) { rep.NextDue = due })
 	r.setStep("waiting")
 	w := r.d.cfg.Wait
 	if w == 0 || due.IsZero() {
-		return true, nil
+		return false
 	}
 	now := r.d.now()
-	if waitUntil.IsZero() {
-		*waitUntil = now.Add(w)
+	if r.giveUpAt.IsZero() {
+		r.giveUpAt = now.Add(w)
 	}
-	if w > 0 && due.After(*waitUntil) {
-		return true, nil
+	r.lookAt = later(due, now.Add(time.Second))
+	return w < 0 || !due.After(r.giveUpAt)
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
 	}
-	return false, nil
+	return a
 }
 
 // generate makes the next fetch list and queues it.
 func (r *Runner) generate(ctx context.Context) (int, time.Time, error) {
 	r.setStep("generate")
-	res, seg, err := r.d.generate(ctx, r.d.cfg.Generate, r.round+1, r.sum, r.busy())
+	res, seg, err := r.d.generate(ctx, r.d.cfg.Generate, r.last+1, r.sum, r.busy())
 	if err != nil || res.Selected == 0 {
 		return 0, res.NextDue, err
 	}
-	r.round++
-	rd := &round{n: r.round, seg: seg, started: r.d.now()}
+	r.last++
+	r.made++
+	r.giveUpAt = time.Time{}
+	rd := &round{n: r.last, seg: seg, started: r.d.now()}
 	r.active = append(r.active, rd)
 	r.current.Store(rd)
 	r.setStep("fetch")
 	r.eng.StartRound()
-	r.sum.change(func(rep *Report) { rep.Rounds = r.round })
+	r.sum.change(func(rep *Report) { rep.Rounds = r.made })
 	if err := r.d.begin(ctx, seg); err != nil {
 		return 0, res.NextDue, err
 	}
@@ -344,6 +368,22 @@ func (r *Runner) complete(ctx context.Context, rd *round) error {
 	if _, err := d.invert(ctx, rd.seg); err != nil {
 		return err
 	}
+	if err := d.setState(ctx, rd.seg, segment.StateInverted); err != nil {
+		return err
+	}
+	if err := r.publish(ctx); err != nil {
+		return err
+	}
+	if r.OnRound != nil {
+		r.OnRound(rd.n, r.sum.Report())
+	}
+	r.setStep("fetch")
+	return nil
+}
+
+// publish finds duplicates and indexes what changed since the last time.
+func (r *Runner) publish(ctx context.Context) error {
+	d := r.d
 	if d.cfg.DedupEnabled {
 		r.setStep("dedup")
 		if err := d.dedup(ctx, r.sum); err != nil {
@@ -355,111 +395,6 @@ func (r *Runner) complete(ctx context.Context, rd *round) error {
 		if err := d.index(ctx, r.sum); err != nil {
 			return err
 		}
-		if err := d.setState(ctx, rd.seg, segment.StateIndexed); err != nil {
-			return err
-		}
-	}
-	if r.OnRound != nil {
-		r.OnRound(rd.n, r.sum.Report())
-	}
-	r.setStep("fetch")
-	return nil
-}
-
-// resume takes up segments that an earlier process left: their URLs are queued,
-// parsed or applied, according to how far they got. Segments whose updates are
-// complete but whose later steps were cut short get these.
-func (r *Runner) resume(ctx context.Context) error {
-	metas, err := segment.List(ctx, r.d.Store)
-	if err != nil {
-		return err
-	}
-	for _, m := range metas {
-		r.round = max(r.round, 0)
-		leased := r.d.DB.LeasedCount(m.ID)
-		if leased == 0 && (m.State == segment.StateIndexed || m.State == segment.StateUpdated) {
-			continue
-		}
-		rd := &round{n: m.Round, seg: m.ID, started: r.d.now()}
-		r.active = append(r.active, rd)
-		r.current.Store(rd)
-		r.setStep("resume")
-		if leased > 0 {
-			r.d.Log.Info("going on with a segment of an earlier run", "segment", m.ID, "urls", leased)
-		}
-		if err := r.resumeSegment(ctx, m.ID); err != nil {
-			return fmt.Errorf("resume segment %s: %w", m.ID, err)
-		}
 	}
 	return nil
-}
-
-func (r *Runner) resumeSegment(ctx context.Context, seg string) error {
-	var keys []urlkey.Key
-	if err := r.d.DB.Leased(ctx, seg, func(k urlkey.Key) error {
-		keys = append(keys, k)
-		return nil
-	}); err != nil {
-		return err
-	}
-	r.pipe.track.add(seg, len(keys))
-	for _, k := range keys {
-		w, fetched, err := r.d.pending(seg, k)
-		if err != nil {
-			return err
-		}
-		if !fetched {
-			it, err := item(seg, k, w.page.Hint)
-			if err == nil {
-				err = r.eng.Add(ctx, it)
-			}
-			if err != nil {
-				return err
-			}
-			continue
-		}
-		if err := send(ctx, r.pipe.toParse, w); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// pending returns the work left for a leased URL of a segment, and whether it was
-// fetched already.
-func (d *deps) pending(seg string, k urlkey.Key) (*work, bool, error) {
-	url, err := urlkey.ToURL(k)
-	if err != nil {
-		return nil, false, err
-	}
-	hint, _, err := d.DB.Hint(seg, k)
-	if err != nil {
-		return nil, false, err
-	}
-	w := &work{page: update.Page{Segment: seg, Key: k, URL: url, Hint: hint}}
-	f, err := d.Segs.GetFetch(seg, k)
-	if err != nil || f == nil {
-		return w, false, err
-	}
-	w.page.Fetch = f
-	if f.Status != model.StatusFetchSuccess {
-		return w, true, nil
-	}
-	parsed, err := d.Segs.GetParse(seg, k, segment.Want{Text: true, Outlinks: true})
-	if err != nil {
-		return nil, false, err
-	}
-	if parsed != nil {
-		w.page.Parsed = parsed
-		return w, true, nil
-	}
-	c, err := d.Segs.Content(seg, f)
-	if errors.Is(err, segment.ErrNoContent) {
-		c, err = content(f, nil), nil
-	}
-	if err != nil {
-		return nil, false, err
-	}
-	w.content, w.page.StoreParse = c, true
-	return w, true, nil
 }

@@ -53,9 +53,13 @@ func (d *deps) generate(ctx context.Context, g GenerateConfig, round int, sum *S
 	return res, seg, nil
 }
 
+// setState notes how far a segment has come; a step that is run again takes
+// nothing back.
 func (d *deps) setState(ctx context.Context, seg string, s segment.State) error {
 	return segment.Change(ctx, d.Store, seg, func(m *segment.Meta) {
-		m.State = s
+		if m.State.Before(s) {
+			m.State = s
+		}
 		m.Ended = d.now()
 	})
 }
@@ -88,7 +92,21 @@ func (d *deps) index(ctx context.Context, sum *Summary) error {
 	}
 	rep, err := d.indexer().Run(ctx)
 	sum.indexed(rep)
-	return err
+	if err != nil {
+		return err
+	}
+	metas, err := segment.List(ctx, d.Store)
+	if err != nil {
+		return err
+	}
+	for _, m := range metas {
+		if m.State == segment.StateInverted {
+			if err := d.setState(ctx, m.ID, segment.StateIndexed); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (d *deps) indexer() *index.Indexer {
@@ -174,7 +192,7 @@ func (c *Cycle) Fetch(ctx context.Context, seg string, stop <-chan struct{}) (Re
 		}()
 		return eng.Run(ctx)
 	})
-	if err == nil {
+	if err == nil && p.track.left(seg) == 0 {
 		err = d.setState(ctx, seg, segment.StateFetched)
 	}
 	sum.change(func(r *Report) { r.Elapsed = d.now().Sub(start) })
@@ -236,7 +254,11 @@ func (c *Cycle) over(ctx context.Context, seg string, to depth, state segment.St
 
 // Invert is "crawler invertlinks".
 func (c *Cycle) Invert(ctx context.Context, seg string) (invert.Report, error) {
-	return c.d.invert(ctx, seg)
+	rep, err := c.d.invert(ctx, seg)
+	if err == nil && c.d.DB.LeasedCount(seg) == 0 {
+		err = c.d.setState(ctx, seg, segment.StateInverted)
+	}
+	return rep, err
 }
 
 // Dedup is "crawler dedup".

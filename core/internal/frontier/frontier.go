@@ -112,6 +112,7 @@ const (
 type Released[P any] struct {
 	Item   Item[P]
 	Reason Reason
+	Until  time.Time // its queue gives nothing before; zero when it may give at once
 }
 
 // Frontier holds the queues. It is safe for concurrent use; every operation
@@ -162,12 +163,12 @@ func (f *Frontier[P]) add(now time.Time, items []Item[P], front bool) (back []Re
 	f.forget(now)
 	for _, it := range items {
 		if f.cfg.MaxItems > 0 && f.queued >= f.cfg.MaxItems {
-			back = append(back, Released[P]{it, ReasonFull})
+			back = append(back, Released[P]{Item: it, Reason: ReasonFull})
 			continue
 		}
 		q := f.queue(it.Queue)
 		if q.blockedUntil.After(now) {
-			back = append(back, Released[P]{it, ReasonBlocked})
+			back = append(back, Released[P]{it, ReasonBlocked, q.blockedUntil})
 		} else {
 			q.put(it, front)
 			f.queued++
@@ -227,7 +228,7 @@ func (f *Frontier[P]) Done(it Item[P], now time.Time, r Result) []Released[P] {
 		if f.cfg.MaxExceptions > 0 && q.failures >= f.cfg.MaxExceptions {
 			q.failures = 0
 			q.blockedUntil = now.Add(f.cfg.BlockFor)
-			back = f.drain(q, ReasonExceptions)
+			back = f.drain(q, ReasonExceptions, now)
 		}
 	case NotAsked:
 	}
@@ -245,7 +246,7 @@ func (f *Frontier[P]) PushBack(it Item[P], now time.Time, requested bool) []Rele
 	q := f.leave(it, now, requested)
 	if q.blockedUntil.After(now) {
 		f.place(q, now)
-		return []Released[P]{{it, ReasonBlocked}}
+		return []Released[P]{{it, ReasonBlocked, q.blockedUntil}}
 	}
 	q.put(it, true)
 	f.queued++
@@ -324,7 +325,7 @@ func (f *Frontier[P]) Release(name string, now time.Time) []Released[P] {
 	if q == nil {
 		return nil
 	}
-	back := f.drain(q, ReasonReleased)
+	back := f.drain(q, ReasonReleased, now)
 	f.place(q, now)
 	return back
 }
@@ -339,7 +340,7 @@ func (f *Frontier[P]) ReleaseAll(before, now time.Time) []Released[P] {
 	var back []Released[P]
 	for _, q := range f.queues {
 		if before.IsZero() || !latest(q.next, q.heldUntil).Before(before) {
-			back = append(back, f.drain(q, ReasonReleased)...)
+			back = append(back, f.drain(q, ReasonReleased, now)...)
 			f.place(q, now)
 		}
 	}
@@ -355,7 +356,7 @@ func (f *Frontier[P]) ReleaseIf(now time.Time, want func(P) bool) []Released[P] 
 		if q.len() == 0 {
 			continue
 		}
-		all := f.drain(q, ReasonReleased)
+		all := f.drain(q, ReasonReleased, now)
 		for _, r := range all {
 			if want(r.Item.Payload) {
 				back = append(back, r)

@@ -128,16 +128,20 @@ func (f *Frontier[P]) backoff(n int) time.Duration {
 }
 
 // drain takes all items out of q.
-func (f *Frontier[P]) drain(q *queue[P], why Reason) []Released[P] {
+func (f *Frontier[P]) drain(q *queue[P], why Reason, now time.Time) []Released[P] {
 	if q.len() == 0 {
 		return nil
+	}
+	until := latest(latest(q.next, q.heldUntil), q.blockedUntil)
+	if !until.After(now) {
+		until = time.Time{}
 	}
 	back := make([]Released[P], 0, q.len())
 	for q.len() > 0 {
 		it := q.take()
 		f.queued--
 		f.bytes -= it.Bytes
-		back = append(back, Released[P]{it, why})
+		back = append(back, Released[P]{it, why, until})
 	}
 	return back
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gonutch/crawler/core/internal/store"
@@ -20,8 +21,15 @@ const (
 	StateFetched    State = "fetched"
 	StateParsed     State = "parsed"
 	StateUpdated    State = "updated"
+	StateInverted   State = "inverted"
 	StateIndexed    State = "indexed"
 )
+
+// Before reports whether s comes before o in the life of a segment.
+func (s State) Before(o State) bool {
+	order := []State{StateGenerating, StateGenerated, StateFetched, StateParsed, StateUpdated, StateInverted, StateIndexed}
+	return slices.Index(order, s) < slices.Index(order, o)
+}
 
 // Meta describes a segment.
 type Meta struct {

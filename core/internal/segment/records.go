@@ -1,8 +1,11 @@
 package segment
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/klauspost/compress/s2"
@@ -268,10 +271,32 @@ func PutParse(tx *store.Tx, seg string, key urlkey.Key, p *Parsed) {
 	AddCounts(tx, seg, c)
 }
 
-// MarkApplied notes that the page's effects are in the CrawlDB when tx commits.
-func MarkApplied(tx *store.Tx, seg string, key urlkey.Key) {
-	tx.Set(PartKey(seg, PartApplied, key), nil)
+// MetaRetryAfter is the metadata key of a Fetch for how many seconds the server
+// asked to be left alone (Retry-After).
+const MetaRetryAfter = "_retry.after_"
+
+// RetryAfter returns how long the server asked to be left alone; 0 when it did not.
+func (f *Fetch) RetryAfter() time.Duration {
+	n, _ := strconv.ParseInt(f.Metadata.First(MetaRetryAfter), 10, 64)
+	return time.Duration(n) * time.Second
+}
+
+// MarkApplied notes that the page's effects are in the CrawlDB when tx commits,
+// and which segments hold the content that the record stood for before and
+// stands for now; "" is none.
+func MarkApplied(tx *store.Tx, seg string, key urlkey.Key, before, now string) {
+	tx.Set(PartKey(seg, PartApplied, key), append(append([]byte(before), 0), now...))
 	AddCounts(tx, seg, Counts{Updated: 1})
+}
+
+// EachApplied calls f with every applied page of the segment and what MarkApplied
+// noted of it, in key order, until f fails.
+func (g *Segments) EachApplied(ctx context.Context, seg string, f func(key urlkey.Key, before, now string) error) error {
+	prefix := PartPrefix(seg, PartApplied)
+	return store.Each(ctx, g.s, prefix, func(k, v []byte) error {
+		before, now, _ := strings.Cut(string(v), "\x00")
+		return f(urlkey.Key(k[len(prefix):]), before, now)
+	})
 }
 
 // ErrNoContent says that a fetch left no content.

@@ -200,7 +200,7 @@ func TestParseRoundTrip(t *testing.T) {
 	}
 	must(t, s.Update(context.Background(), func(tx *store.Tx) error {
 		PutParse(tx, seg, key, want)
-		MarkApplied(tx, seg, key)
+		MarkApplied(tx, seg, key, "", seg)
 		return nil
 	}))
 	got, err := g.GetParse(seg, key, Want{Text: true, Outlinks: true})

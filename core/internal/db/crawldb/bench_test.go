@@ -69,7 +69,7 @@ func BenchmarkPage(b *testing.B) {
 					cash[l] = 1000
 				}
 				segment.PutParse(tx.Tx, "20260101000000", k, &p)
-				tx.Applied("20260101000000", k)
+				segment.MarkApplied(tx.Tx, "20260101000000", k, "", "20260101000000")
 				if err := tx.Effects(k, targets, []Column{{"cash", cash}}, nil); err != nil {
 					return err
 				}

@@ -340,6 +340,3 @@ func (tx *Tx) flushEntry(e *entry, t *tally) error {
 	}
 	return nil
 }
-
-// Applied is segment.MarkApplied for readers of update code.
-func (tx *Tx) Applied(seg string, key urlkey.Key) { segment.MarkApplied(tx.Tx, seg, key) }

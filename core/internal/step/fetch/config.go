@@ -33,11 +33,9 @@ type Config struct {
 	RedirectSkip      bool
 	RetryAfterDefault time.Duration
 	RetryAfterMax     time.Duration
-	StoreResponseTime bool
-	StoreIP           bool
-	StoreRequest      bool
-	StoreHeaders      bool
-	StoreVersions     bool
+	StoreRequest      bool // the request as sent goes into the fetch record's metadata
+	StoreHeaders      bool // the same for the head of the response
+	StoreVersions     bool // and for the version of the protocol
 	Magic             bool
 	Robots            RobotsConfig
 }
@@ -88,8 +86,6 @@ type httpSection struct {
 	RedirectSkip      bool             `hcl:"redirect_max_exceeded_skip"`
 	RetryAfterDefault setting.Duration `hcl:"retry_after_default"`
 	RetryAfterMax     setting.Duration `hcl:"retry_after_max"`
-	StoreResponsetime bool             `hcl:"store_responsetime"`
-	StoreIPAddress    bool             `hcl:"store_ip_address"`
 	StoreRequest      bool             `hcl:"store_request"`
 	StoreHeaders      bool             `hcl:"store_headers"`
 	StoreVersions     bool             `hcl:"store_protocol_versions"`
@@ -122,7 +118,7 @@ func LoadConfig(c *config.Config) (Config, error) {
 		}
 		return d.D()
 	}
-	return Config{
+	cfg := Config{
 		Threads: f.ThreadsFetch, QueueMode: mode,
 		Queue: frontier.Config{
 			Delay: f.ServerDelay.D(), MinDelay: f.ServerMinDelay.D(), MinCrawlDelay: or(f.MinCrawlDelay, f.ServerDelay),
@@ -135,11 +131,14 @@ func LoadConfig(c *config.Config) (Config, error) {
 		MaxBytesInFlight: int64(f.MaxBytesInFlight), StoreContent: f.StoreContent, StoreRobots: f.StoreRobotstxt, Publish: f.Publisher,
 		RedirectMax: h.RedirectMax, RedirectSkip: h.RedirectSkip,
 		RetryAfterDefault: h.RetryAfterDefault.D(), RetryAfterMax: h.RetryAfterMax.D(),
-		StoreResponseTime: h.StoreResponsetime, StoreIP: h.StoreIPAddress, StoreRequest: h.StoreRequest,
-		StoreHeaders: h.StoreHeaders, StoreVersions: h.StoreVersions, Magic: m.Magic,
+		StoreRequest: h.StoreRequest, StoreHeaders: h.StoreHeaders, StoreVersions: h.StoreVersions, Magic: m.Magic,
 		Robots: RobotsConfig{
 			Agents: robots.Agents(h.AgentName, h.RobotsAgents), Allowlist: allow, Defer: h.RobotsDefer, ContentLimit: int64(h.RobotsLimit),
 			Policy: policy,
 		},
-	}, nil
+	}
+	if err := cfg.Queue.Validate(); err != nil {
+		return cfg, fmt.Errorf("section fetcher: %w", err)
+	}
+	return cfg, nil
 }

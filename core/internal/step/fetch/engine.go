@@ -64,7 +64,8 @@ const (
 type Outcome struct {
 	Item     Item
 	Released Release
-	// HoldUntil is set when the host is held: the release is of no use before.
+	// HoldUntil is when the host can be asked again, when that is later than now: handing
+	// the URL out before is of no use.
 	HoldUntil time.Time
 
 	Fetch    segment.Fetch
@@ -73,6 +74,9 @@ type Outcome struct {
 	RetryAfter time.Duration
 	// Follow says that Fetch.Location is to be fetched at once.
 	Follow bool
+	// Exceeded says that the target of a redirect is not to be followed, now or
+	// later: the chain was too long (http.redirect_max_exceeded_skip).
+	Exceeded bool
 	// Extra is set for robots.txt files kept with the content: they belong to no
 	// fetch list.
 	Extra bool
@@ -119,17 +123,15 @@ type Engine struct {
 	budget *semaphore.Weighted
 	reserv int64 // bytes taken before a request
 
-	stopping  atomic.Bool
-	closed    atomic.Bool
-	wake      chan struct{}
-	active    sync.WaitGroup
-	Stats     Stats
-	born      time.Time // of the engine: the clock of the first request to each host
-	started   time.Time // of the round
-	limitHit  atomic.Pointer[Release]
-	lowPages  int
-	lastPages int64
-	lastCheck time.Time
+	stop   chan struct{} // closed by Stop
+	once   sync.Once
+	closed atomic.Bool
+	wake   chan struct{}
+	busy   atomic.Int64 // items that workers have in hand
+	active sync.WaitGroup
+	Stats  Stats
+	born   time.Time // of the engine: the clock of the first request to each host
+	limits limits
 }
 
 // New returns an engine that starts now.
@@ -138,14 +140,19 @@ func New(cfg Config, deps Deps) *Engine {
 		deps.Now = time.Now
 	}
 	now := deps.Now()
+	// All reservations together leave half of the budget: whoever needs more for a large
+	// body waits for that half, which no waiting worker holds.
 	reserve := int64(256 << 10)
 	if most := cfg.MaxBytesInFlight / int64(2*cfg.Threads); reserve > most {
 		reserve = max(most, 1)
 	}
-	return &Engine{
+	e := &Engine{
 		cfg: cfg, deps: deps, front: frontier.New[job](cfg.Queue, now), robots: newRobotsCache(deps.Robots, cfg.Robots),
-		budget: semaphore.NewWeighted(cfg.MaxBytesInFlight), reserv: reserve, wake: make(chan struct{}, 1), born: now, started: now, lastCheck: now,
+		budget: semaphore.NewWeighted(cfg.MaxBytesInFlight), reserv: reserve,
+		stop: make(chan struct{}), wake: make(chan struct{}, 1), born: now,
 	}
+	e.StartRound()
+	return e
 }
 
 // Add queues items; those that can't be queued go to the sink as released.
@@ -159,9 +166,13 @@ func (e *Engine) Add(ctx context.Context, items ...Item) error {
 }
 
 // AddFront queues an item before all others of its host: the target of a
-// redirect that is followed at once.
-func (e *Engine) AddFront(ctx context.Context, it Item) error {
-	return e.release(ctx, e.front.AddFront(e.deps.Now(), e.frontItem(it.URL, it.Key, job{item: it})))
+// redirect that is followed at once. When its host takes none it returns the
+// release instead of calling the sink, so that a stage behind the sink can use it.
+func (e *Engine) AddFront(it Item) *Outcome {
+	for _, r := range e.front.AddFront(e.deps.Now(), e.frontItem(it.URL, it.Key, job{item: it})) {
+		return e.released(r)
+	}
+	return nil
 }
 
 func (e *Engine) frontItem(url string, key urlkey.Key, j job) frontier.Item[job] {
@@ -171,30 +182,39 @@ func (e *Engine) frontItem(url string, key urlkey.Key, j job) frontier.Item[job]
 // release hands frontier give-backs to the sink.
 func (e *Engine) release(ctx context.Context, back []frontier.Released[job]) error {
 	for _, r := range back {
-		if t := r.Item.Payload.hop; t != nil {
-			// The host of a robots.txt redirect can't be asked: the robots.txt is
-			// unreachable.
-			if err := e.finishRobots(ctx, t, nil); err != nil {
-				return err
-			}
-			continue
+		var err error
+		switch t := r.Item.Payload.hop; {
+		case t == nil:
+			err = e.deps.Sink(ctx, e.released(r))
+		case r.Reason == frontier.ReasonExceptions || r.Reason == frontier.ReasonBlocked:
+			// The host that a robots.txt redirects to does not answer: the robots.txt
+			// is unreachable.
+			err = e.finishRobots(ctx, t, nil)
+		default:
+			err = e.abandonRobots(ctx, t, r)
 		}
-		why := ReleasedHeld
-		switch r.Reason {
-		case frontier.ReasonExceptions, frontier.ReasonBlocked:
-			why = ReleasedExceptions
-		case frontier.ReasonFull:
-			why = ReleasedOverfull
-		case frontier.ReasonReleased:
-		}
-		if l := e.limitHit.Load(); l != nil {
-			why = *l
-		}
-		if err := e.giveBack(ctx, r.Item.Payload.item, why, time.Time{}); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// released makes the outcome of an item that the frontier gave back.
+func (e *Engine) released(r frontier.Released[job]) *Outcome {
+	o := &Outcome{Item: r.Item.Payload.item, Released: ReleasedHeld, HoldUntil: r.Until}
+	switch r.Reason {
+	case frontier.ReasonExceptions, frontier.ReasonBlocked:
+		o.Released = ReleasedExceptions
+	case frontier.ReasonFull:
+		o.Released = ReleasedOverfull
+	case frontier.ReasonReleased:
+		if why := e.limits.reason(); why != "" {
+			o.Released = why
+		}
+	}
+	e.Stats.Released(o.Released)
+	return o
 }
 
 func (e *Engine) giveBack(ctx context.Context, it Item, why Release, until time.Time) error {
@@ -204,8 +224,7 @@ func (e *Engine) giveBack(ctx context.Context, it Item, why Release, until time.
 
 // Stop lets requests under way finish and starts no more.
 func (e *Engine) Stop() {
-	e.stopping.Store(true)
-	e.poke()
+	e.once.Do(func() { close(e.stop) })
 }
 
 // Close says that no more items will come: Run returns when all are done.
@@ -254,6 +273,8 @@ func (e *Engine) Run(ctx context.Context) error {
 				if err := e.handle(ctx, it); err != nil {
 					cancel(err)
 				}
+				e.busy.Add(-1)
+				e.poke()
 			}
 		}()
 	}
@@ -271,31 +292,36 @@ func (e *Engine) dispatch(ctx context.Context, work chan<- frontier.Item[job]) e
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
+		select {
+		case <-e.stop:
+			return nil
+		default:
+		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
-		}
-		if e.stopping.Load() {
-			return nil
 		}
 		if err := e.checkLimits(ctx); err != nil {
 			return err
 		}
 		it, ok, wait := e.front.Next(e.deps.Now())
 		if ok {
+			e.busy.Add(1)
 			select {
 			case work <- it:
+				continue
+			case <-e.stop:
 			case <-ctx.Done():
-				e.front.PushBack(it, e.deps.Now(), false)
 			}
+			e.busy.Add(-1)
+			e.front.PushBack(it, e.deps.Now(), false) // stays leased
 			continue
 		}
-		if queued, inFlight := e.front.Len(); queued == 0 && inFlight == 0 && e.closed.Load() && !e.robots.busy() {
-			return nil
-		}
-		if wait > e.cfg.ReleaseAfter && wait != frontier.Never && e.closed.Load() {
-			// Only hosts that can't be asked for long are left: they must not hold
-			// up the round.
-			if _, inFlight := e.front.Len(); inFlight == 0 {
+		if e.busy.Load() == 0 {
+			queued, _ := e.front.Len()
+			if queued == 0 && e.closed.Load() && !e.robots.busy() {
+				return nil
+			}
+			if e.stalled(wait) {
 				if err := e.Drop(ctx, e.deps.Now().Add(e.cfg.ReleaseAfter)); err != nil {
 					return err
 				}
@@ -310,47 +336,17 @@ func (e *Engine) dispatch(ctx context.Context, work chan<- frontier.Item[job]) e
 		case <-timer.C:
 		case <-e.front.Changed():
 		case <-e.wake:
+		case <-e.stop:
 		case <-ctx.Done():
 		}
 	}
 }
 
-// checkLimits ends the fetch by releasing what is left when the time limit has
-// passed or the throughput stays too low (Nutch's fetcher.timelimit.mins and
-// fetcher.throughput.threshold).
-func (e *Engine) checkLimits(ctx context.Context) error {
-	now := e.deps.Now()
-	if e.limitHit.Load() != nil {
-		return e.Drop(ctx, time.Time{})
-	}
-	if e.cfg.TimeLimit >= 0 && now.Sub(e.started) > e.cfg.TimeLimit {
-		why := ReleasedTime
-		e.limitHit.Store(&why)
-		return e.Drop(ctx, time.Time{})
-	}
-	if e.cfg.MinPagesPerSec < 0 || now.Sub(e.started) < e.cfg.MinPagesAfter || now.Sub(e.lastCheck) < time.Second {
-		return nil
-	}
-	pages := e.Stats.Requests.Load()
-	rate := float64(pages-e.lastPages) / now.Sub(e.lastCheck).Seconds()
-	e.lastPages, e.lastCheck = pages, now
-	if rate >= e.cfg.MinPagesPerSec {
-		e.lowPages = 0
-		return nil
-	}
-	if e.lowPages++; e.lowPages <= e.cfg.MinPagesRetries {
-		return nil
-	}
-	why := ReleasedThroughput
-	e.limitHit.Store(&why)
-	e.deps.Log.Warn("throughput stayed below the limit; releasing what is left", "pages_per_second", rate, "limit", e.cfg.MinPagesPerSec)
-	return e.Drop(ctx, time.Time{})
-}
-
-// StartRound restarts the clock of the time limit.
-func (e *Engine) StartRound() {
-	e.limitHit.Store(nil)
-	e.started = e.deps.Now()
+// stalled reports whether only hosts are left that can't be asked for longer
+// than a round waits for them. The configured delay between two requests is
+// never too long.
+func (e *Engine) stalled(wait time.Duration) bool {
+	return e.cfg.ReleaseAfter >= 0 && wait != frontier.Never && wait > max(e.cfg.ReleaseAfter, e.cfg.Queue.Delay)
 }
 
 // handle takes one item from the frontier to its outcome, or back.
@@ -358,7 +354,7 @@ func (e *Engine) handle(ctx context.Context, it frontier.Item[job]) error {
 	if it.Payload.hop != nil {
 		return e.robotsHop(ctx, it)
 	}
-	if !strings.HasPrefix(it.URL, "http://") && !strings.HasPrefix(it.URL, "https://") {
+	if !isWeb(it.URL) {
 		return e.page(ctx, it)
 	}
 	ok, err := e.admit(ctx, it)
@@ -379,4 +375,8 @@ func (e *Engine) deny(ctx context.Context, it frontier.Item[job], rule string) e
 		URL: it.URL, Status: model.StatusFetchGone, FetchTime: now,
 		Protocol: model.ProtocolStatus{Code: model.ProtocolRobotsDenied, Message: rule},
 	}})
+}
+
+func isWeb(url string) bool {
+	return strings.HasPrefix(url, "http://") || strings.HasPrefix(url, "https://")
 }

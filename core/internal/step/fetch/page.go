@@ -3,8 +3,8 @@ package fetch
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -12,6 +12,7 @@ import (
 	"github.com/gonutch/crawler/core/internal/frontier"
 	"github.com/gonutch/crawler/core/internal/mimetype"
 	"github.com/gonutch/crawler/core/internal/segment"
+	"github.com/gonutch/crawler/core/internal/urlkey"
 	"github.com/gonutch/crawler/sdk/extension/protocol"
 	"github.com/gonutch/crawler/sdk/extension/publisher"
 	"github.com/gonutch/crawler/sdk/model"
@@ -37,7 +38,7 @@ func (e *Engine) page(ctx context.Context, it frontier.Item[job]) error {
 		}
 		return fmt.Errorf("fetch %s: %w", item.URL, err)
 	}
-	if more := min(int64(len(resp.Body))-held, e.cfg.MaxBytesInFlight-held); more > 0 {
+	if more := min(int64(len(resp.Body)), e.cfg.MaxBytesInFlight/2) - held; more > 0 {
 		if err := e.budget.Acquire(ctx, more); err == nil {
 			held += more
 		}
@@ -47,6 +48,8 @@ func (e *Engine) page(ctx context.Context, it frontier.Item[job]) error {
 	o.free = func() { once.Do(func() { e.budget.Release(held) }) }
 	result := frontier.Answered
 	switch {
+	case strings.HasPrefix(it.URL, "file:"):
+		result = frontier.NotAsked // no host to be polite to
 	case o.RetryAfter > 0:
 		e.hold(it.Queue, now.Add(o.RetryAfter), "retry_after", now)
 	case resp.Status.Code == model.ProtocolException, resp.Status.Code == model.ProtocolRetry, resp.Status.Code == model.ProtocolFailed:
@@ -59,6 +62,7 @@ func (e *Engine) page(ctx context.Context, it frontier.Item[job]) error {
 	e.Stats.Fetched(o.Fetch.Status, resp)
 	e.publish(publisher.End, item.URL, &o.Fetch)
 	if err := e.deps.Sink(ctx, o); err != nil {
+		o.Free()
 		return err
 	}
 	return e.release(ctx, back)
@@ -86,32 +90,11 @@ func (e *Engine) allowPrivate(rawURL string) []string {
 	if len(e.deps.AllowPrivate) == 0 {
 		return nil
 	}
-	hp := HostPort(rawURL)
+	hp := urlkey.HostPort(rawURL)
 	if !e.deps.AllowPrivate[hp] {
 		return nil
 	}
 	return []string{hp}
-}
-
-// HostPort returns host:port of an http or https URL, with the default port
-// filled in; "" for others.
-func HostPort(rawURL string) string {
-	u, err := url.Parse(rawURL)
-	if err != nil || u.Host == "" {
-		return ""
-	}
-	port := u.Port()
-	switch {
-	case port != "":
-		return u.Host
-	case u.Scheme == "http":
-		port = "80"
-	case u.Scheme == "https":
-		port = "443"
-	default:
-		return ""
-	}
-	return u.Host + ":" + port
 }
 
 // outcome turns a response into the fetch record.
@@ -126,12 +109,14 @@ func (e *Engine) outcome(item Item, resp *protocol.Response, now time.Time) *Out
 		f.FetchTime = now
 	}
 	f.IP = resp.IP
+	e.describe(&f, resp)
 	o := &Outcome{Item: item, Response: resp}
 	switch f.Status {
 	case model.StatusFetchSuccess:
 		f.MIMEType = mimetype.Detect(resp.ContentType, item.URL, resp.Body, e.cfg.Magic)
 	case model.StatusFetchRedirTemp, model.StatusFetchRedirPerm:
 		o.Follow = item.Hops < e.cfg.RedirectMax && resp.Location != ""
+		o.Exceeded = e.cfg.RedirectMax > 0 && e.cfg.RedirectSkip && item.Hops >= e.cfg.RedirectMax
 	case model.StatusFetchRetry:
 		if h := resp.Status.HTTP; h == 429 || h == 503 {
 			o.RetryAfter = min(resp.RetryAfter, e.cfg.RetryAfterMax)
@@ -140,8 +125,32 @@ func (e *Engine) outcome(item Item, resp *protocol.Response, now time.Time) *Out
 			}
 		}
 	}
+	if o.RetryAfter > 0 {
+		// Kept with the record: a later process, or updatedb, has to know it too.
+		if f.Metadata == nil {
+			f.Metadata = model.Metadata{}
+		}
+		f.Metadata.Set(segment.MetaRetryAfter, strconv.FormatInt(int64((o.RetryAfter+time.Second-1)/time.Second), 10))
+	}
 	o.Fetch = f
 	return o
+}
+
+// describe adds to the record's metadata what the settings ask for, under
+// Nutch's names.
+func (e *Engine) describe(f *segment.Fetch, resp *protocol.Response) {
+	set := func(on bool, key, value string) {
+		if !on || value == "" {
+			return
+		}
+		if f.Metadata == nil {
+			f.Metadata = model.Metadata{}
+		}
+		f.Metadata.Set(key, value)
+	}
+	set(e.cfg.StoreRequest, "_request_", string(resp.RawRequest))
+	set(e.cfg.StoreHeaders, "_response.headers_", string(resp.RawResponse))
+	set(e.cfg.StoreVersions, "_protocol.versions_", resp.Protocol)
 }
 
 func (e *Engine) publish(typ publisher.EventType, rawURL string, f *segment.Fetch) {

@@ -3,6 +3,7 @@ package fetch
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,8 +23,6 @@ type RobotsStore interface {
 	SaveRobots(r hostdb.Robots) error
 	// Hold keeps a queue out of fetch lists until a time.
 	Hold(queue string, until time.Time, why string) error
-	// Unhold ends it.
-	Unhold(queue string) error
 }
 
 // robotsEntry is what is known of an origin's robots.txt.
@@ -54,13 +53,12 @@ type robotsCache struct {
 	mu      sync.Mutex
 	entries map[string]*robotsEntry
 	tasks   map[string]*robotsTask
-	held    map[string]bool // queues held because of their robots.txt
 }
 
 const maxRobotsEntries = 200_000
 
 func newRobotsCache(store RobotsStore, cfg RobotsConfig) *robotsCache {
-	return &robotsCache{store: store, cfg: cfg, entries: map[string]*robotsEntry{}, tasks: map[string]*robotsTask{}, held: map[string]bool{}}
+	return &robotsCache{store: store, cfg: cfg, entries: map[string]*robotsEntry{}, tasks: map[string]*robotsTask{}}
 }
 
 func (c *robotsCache) busy() bool {
@@ -242,16 +240,9 @@ func (e *Engine) finishRobots(ctx context.Context, t *robotsTask, resp *protocol
 	c.put(t.origin, ent)
 	delete(c.tasks, t.origin)
 	waiting := t.waiting
-	held := c.held[t.queue]
-	c.held[t.queue] = deferred
 	c.mu.Unlock()
-	e.poke()
 	if !deferred {
-		if held {
-			if err := e.deps.Robots.Unhold(t.queue); err != nil {
-				return fmt.Errorf("release hold of %s: %w", t.queue, err)
-			}
-		}
+		slices.Reverse(waiting) // the last one added comes first
 		return e.release(ctx, e.front.AddFront(now, waiting...))
 	}
 	if err := e.deps.Robots.Hold(t.queue, until, string(ReleasedRobots)); err != nil {
@@ -259,6 +250,22 @@ func (e *Engine) finishRobots(ctx context.Context, t *robotsTask, resp *protocol
 	}
 	for _, it := range waiting {
 		if err := e.giveBack(ctx, it.Payload.item, ReleasedRobots, until); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// abandonRobots ends a task whose redirect the frontier gave back unasked, at the
+// end of a round: nothing was learned, and the items that waited are released too.
+func (e *Engine) abandonRobots(ctx context.Context, t *robotsTask, r frontier.Released[job]) error {
+	e.robots.mu.Lock()
+	delete(e.robots.tasks, t.origin)
+	waiting := t.waiting
+	e.robots.mu.Unlock()
+	for _, it := range waiting {
+		o := e.released(frontier.Released[job]{Item: it, Reason: r.Reason, Until: r.Until})
+		if err := e.deps.Sink(ctx, o); err != nil {
 			return err
 		}
 	}

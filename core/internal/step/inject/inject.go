@@ -12,7 +12,6 @@ import (
 	"github.com/gonutch/crawler/core/internal/chain"
 	"github.com/gonutch/crawler/core/internal/db/crawldb"
 	"github.com/gonutch/crawler/core/internal/db/transition"
-	"github.com/gonutch/crawler/core/internal/step/fetch"
 	"github.com/gonutch/crawler/core/internal/store"
 	"github.com/gonutch/crawler/core/internal/urlkey"
 	"github.com/gonutch/crawler/sdk/extension/scoring"
@@ -189,10 +188,10 @@ func private(rawURL string) string {
 	if err != nil {
 		return ""
 	}
-	if _, err := netip.ParseAddr(u.Hostname()); err != nil && u.Hostname() != "localhost" {
+	if _, err := netip.ParseAddr(u.Hostname()); err != nil && !strings.EqualFold(u.Hostname(), "localhost") {
 		return ""
 	}
-	return fetch.HostPort(rawURL)
+	return urlkey.HostPort(rawURL)
 }
 
 // AllowPrivate returns the host:port pairs that seeds opened for themselves.

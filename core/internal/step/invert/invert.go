@@ -58,24 +58,23 @@ func Run(ctx context.Context, d Deps, seg string) (Report, error) {
 	var rep Report
 	if d.MarkTargets {
 		// Nothing to mark while the index is empty.
-		any, err := d.indexHolds(ctx)
+		holds, err := d.indexHolds(ctx)
 		if err != nil {
 			return rep, err
 		}
-		d.MarkTargets = any
+		d.MarkTargets = holds
 	}
 	var pages []page
 	flush := func() error {
 		if len(pages) == 0 {
 			return nil
 		}
-		err := d.invert(ctx, seg, pages, &rep)
+		err := d.invert(ctx, pages, &rep)
 		pages = pages[:0]
 		return err
 	}
-	prefix := segment.PartPrefix(seg, segment.PartApplied)
-	err := store.Each(ctx, d.DB.Store(), prefix, func(k, v []byte) error {
-		if pages = append(pages, page{urlkey.Key(k[len(prefix):]), string(v)}); len(pages) < portion {
+	err := d.Segs.EachApplied(ctx, seg, func(k urlkey.Key, before, now string) error {
+		if pages = append(pages, page{k, before, now}); len(pages) < portion {
 			return nil
 		}
 		return flush()
@@ -87,11 +86,11 @@ func Run(ctx context.Context, d Deps, seg string) (Report, error) {
 	return rep, err
 }
 
-// page is an applied page; previous is the segment its links were last inverted
-// from, "" when it is new.
+// page is an applied page. Before and now are the segments with the content that
+// its record stood for until then and stands for since, "" for none.
 type page struct {
-	key      urlkey.Key
-	previous string
+	key         urlkey.Key
+	before, now string
 }
 
 // errFound ends a walk early.
@@ -111,10 +110,10 @@ type change struct {
 	before, now []linkdb.Link
 }
 
-func (d Deps) invert(ctx context.Context, seg string, pages []page, rep *Report) error {
+func (d Deps) invert(ctx context.Context, pages []page, rep *Report) error {
 	var changes []change
 	for _, p := range pages {
-		c, ok, err := d.change(seg, p)
+		c, ok, err := d.change(p)
 		if err != nil {
 			return err
 		}
@@ -149,39 +148,35 @@ func (d Deps) invert(ctx context.Context, seg string, pages []page, rep *Report)
 	return err
 }
 
-// change finds the links a page has now and those it had when it was inverted
-// before. previous is the segment of these, "" for none. A page that was fetched
-// without content keeps its links, unless it has none any more because it is gone.
-func (d Deps) change(seg string, p page) (change, bool, error) {
+// change finds the links that a page's record stood for before it was applied and
+// those it stands for since. A page that was not modified or could not be
+// asked keeps its links; one that is gone or redirected has none any more.
+func (d Deps) change(p page) (change, bool, error) {
 	c := change{key: p.key}
-	now, err := d.Segs.Outlinks(seg, p.key)
-	if err != nil {
+	if p.before == p.now {
+		return c, false, nil
+	}
+	var err error
+	if c.before, err = d.links(p.before, p.key); err != nil {
 		return c, false, err
 	}
-	c.now = links(now)
-	if p.previous == "" || p.previous == seg {
-		return c, len(c.now) > 0, nil
-	}
-	if now == nil {
-		has, err := d.Segs.Has(seg, segment.PartParseData, p.key)
-		if err != nil || !has {
-			return c, false, err
-		}
-	}
-	before, err := d.Segs.Outlinks(p.previous, p.key)
-	if err != nil {
-		return c, false, err
-	}
-	c.before = links(before)
-	return c, len(c.now)+len(c.before) > 0, nil
+	c.now, err = d.links(p.now, p.key)
+	return c, len(c.now)+len(c.before) > 0, err
 }
 
-func links(in []segment.Link) []linkdb.Link {
+func (d Deps) links(seg string, k urlkey.Key) ([]linkdb.Link, error) {
+	if seg == "" {
+		return nil, nil
+	}
+	in, err := d.Segs.Outlinks(seg, k)
+	if err != nil {
+		return nil, err
+	}
 	out := make([]linkdb.Link, len(in))
 	for i := range in {
 		out[i] = linkdb.Link{Target: urlkey.FromURL(in[i].URL), Anchor: in[i].Anchor, Metadata: in[i].Metadata}
 	}
-	return out
+	return out, nil
 }
 
 // mark lets targets that the index holds be looked at again.

@@ -101,8 +101,6 @@ type Page struct {
 	// Target is where a redirect leads: normalized, filtered; "" when there is
 	// none that counts.
 	Target string
-	// RetryAfter is how long the server asked to be left alone.
-	RetryAfter time.Duration
 	// Follow says that Target is fetched at once: it is leased in the segment
 	// instead of waiting for a later round.
 	Follow bool
@@ -270,16 +268,20 @@ func (a *Applier) apply(tx *crawldb.Tx, p *prepared, now time.Time) (model.Statu
 	if p.StoreParse && p.Parsed != nil {
 		segment.PutParse(tx.Tx, p.Segment, p.Key, p.Parsed)
 	}
-	tx.Applied(p.Segment, p.Key)
-	tx.Tx.Set(segment.PartKey(p.Segment, segment.PartApplied, p.Key), []byte(previous))
 	tx.Unlease(p.Segment, p.Key)
+	purge := !ok || a.cfg.Purge404 && next.Status == model.StatusDBGone
+	current := next.Segment
+	if purge {
+		current = ""
+	}
+	segment.MarkApplied(tx.Tx, p.Segment, p.Key, previous, current)
 	if !ok {
 		tx.Delete(p.Key)
 		return p.Fetch.Status, nil
 	}
-	if p.RetryAfter > 0 && p.Fetch.Status == model.StatusFetchRetry && next.Status == model.StatusDBUnfetched {
+	if after := p.Fetch.RetryAfter(); after > 0 && p.Fetch.Status == model.StatusFetchRetry && next.Status == model.StatusDBUnfetched {
 		// The server said when it wants to be asked again.
-		next.FetchTime = p.Fetch.FetchTime.Add(p.RetryAfter)
+		next.FetchTime = p.Fetch.FetchTime.Add(after)
 	}
 	if err := a.effects(tx, p); err != nil {
 		return 0, err
@@ -287,7 +289,7 @@ func (a *Applier) apply(tx *crawldb.Tx, p *prepared, now time.Time) (model.Statu
 	if a.indexable(old, &next) {
 		tx.IndexDirty(p.Key)
 	}
-	if a.cfg.Purge404 && next.Status == model.StatusDBGone {
+	if purge {
 		tx.Delete(p.Key)
 		return next.Status, nil
 	}
