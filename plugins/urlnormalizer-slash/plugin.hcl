@@ -1,0 +1,22 @@
+id      = "urlnormalizer-slash"
+name    = "Trailing slash URL normalizer"
+version = "1.0.0"
+api     = 1
+
+provide "urlnormalizer" {
+  extension = "SlashURLNormalizer"
+}
+
+setting "file" {
+  type    = "file"
+  default = ""
+  meaning = "Rule file with a host and + (paths end with a slash) or - (they don't) on each line; *.domain stands for the domain and all hosts below it. Empty: no rules."
+  nutch   = "urlnormalizer.slashes.file"
+}
+
+setting "rules" {
+  type    = "list"
+  default = []
+  meaning = "Lines of the file format given here instead of in a file; they win over file."
+  nutch   = "urlnormalizer.slashes.rules"
+}
