@@ -308,7 +308,7 @@ http {
   # Type: duration, min 0s
   dns_cache_ttl = "5m"
 
-  # Wait after 429 or 503 when the server doesn't say how long (Retry-After).
+  # Wait after 429 when the server doesn't say how long (Retry-After).
   # Type: duration, min 0s
   retry_after_default = "1m"
 
@@ -424,10 +424,6 @@ db {
   # Whether updatedb removes pages that are gone.
   # Nutch: db.update.purge.404
   update_purge_404 = false
-
-  # Whether updatedb removes orphans.
-  # Nutch: db.update.purge.orphans
-  update_purge_orphans = false
 
   # Drop links to the same host or domain.
   # Nutch: db.ignore.internal.links
@@ -656,27 +652,9 @@ fetcher {
   # Nutch: fetcher.store.robotstxt
   store_robotstxt = false
 
-  # Apply URL filters to fetch lists again.
-  # Nutch: fetcher.filter.urls
-  filter_urls = false
-
-  # Apply URL normalizers to fetch lists again.
-  # Nutch: fetcher.normalize.urls
-  normalize_urls = false
-
   # Tell publisher plugins what is fetched.
   # Nutch: fetcher.publisher
   publisher = false
-}
-
-parse {
-  # Apply URL filters to links.
-  # Nutch: parse.filter.urls
-  filter_urls = true
-
-  # Apply URL normalizers to links.
-  # Nutch: parse.normalize.urls
-  normalize_urls = true
 }
 
 parser {
@@ -729,10 +707,6 @@ parser {
   # Characters of a page's text at most.
   # Type: int, min 0, or -1
   max_text_length = 1000000
-
-  # Elements nested deeper than this aren't followed.
-  # Type: int, min 16, max 10000
-  max_depth = 512
 }
 
 parsefilter {
@@ -841,7 +815,8 @@ indexer {
   # Nutch: indexer.delete
   delete = true
 
-  # Delete from the index pages that forbid indexing (robots noindex).
+  # Leave pages that forbid indexing (robots noindex) out of the index, and delete those
+  # that are there; false indexes them all the same.
   # Nutch: indexer.delete.robots.noindex
   delete_robots_noindex = true
 
@@ -924,33 +899,15 @@ segment {
   # Nutch: warc.file.size.max (bytes)
   warc_file_size_max = "1GiB"
 
-  # Compression of WARC records, 1 (fast) to 9 (small); 0 for none.
-  # Type: int, min 0, max 9
+  # Compression of WARC records, 1 (fast) to 9 (small).
+  # Type: int, min 1, max 9
   gzip_level = 1
-
-  # How long segments are kept after their pages were fetched again; -1 for ever.
-  # Type: duration, min 0s, or -1
-  retention = "-1"
-
-  # readseg --dump converts HTML to UTF-8.
-  # Nutch: segment.reader.content.recode
-  reader_content_recode = false
 }
 
 mime {
   # Look at a document's bytes to find its type, over what the server says.
   # Nutch: mime.type.magic
   type_magic = true
-}
-
-hostdb {
-  # Names of CrawlDatum metadata that are summed up by host as numbers.
-  # Nutch: hostdb.numeric.fields
-  numeric_fields = ["_rs_"]
-
-  # Names of CrawlDatum metadata whose values are counted by host.
-  # Nutch: hostdb.string.fields
-  string_fields = ["Content-Type"]
 }
 
 log {

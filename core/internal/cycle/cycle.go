@@ -189,6 +189,9 @@ func (c *Cycle) Close() error { return c.d.log.close() }
 
 func (d *deps) logFetch(o *fetch.Outcome) { d.log.fetch(o) }
 
+// indexes reports whether rounds send pages to index writers.
+func (d *deps) indexes() bool { return d.cfg.IndexEnabled && len(d.Instances) > 0 }
+
 // openWriters opens the configured index writers, once.
 func (d *deps) openWriters(ctx context.Context) error {
 	if d.targets != nil || len(d.Instances) == 0 {

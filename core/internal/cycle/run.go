@@ -11,6 +11,7 @@ import (
 	"github.com/gonutch/crawler/core/internal/db/crawldb"
 	"github.com/gonutch/crawler/core/internal/segment"
 	"github.com/gonutch/crawler/core/internal/step/fetch"
+	"github.com/gonutch/crawler/core/internal/step/index"
 	"github.com/gonutch/crawler/core/internal/urlkey"
 )
 
@@ -108,10 +109,12 @@ func (r *Runner) Run(ctx context.Context) (Report, error) {
 		return r.sum.Report(), err
 	}
 	r.eng, r.pipe.eng = eng, eng
-	if r.d.cfg.IndexEnabled {
+	if r.d.indexes() {
 		if err := r.d.openWriters(ctx); err != nil {
 			return r.sum.Report(), err
 		}
+	} else if r.d.cfg.IndexEnabled {
+		r.d.Log.Warn("nothing will be indexed; pages stay marked for it", "reason", index.ErrNoWriter)
 	}
 	err = r.pipe.run(ctx, r.feed)
 	r.sum.change(func(rep *Report) {
@@ -390,7 +393,7 @@ func (r *Runner) publish(ctx context.Context) error {
 			return err
 		}
 	}
-	if d.cfg.IndexEnabled {
+	if d.indexes() {
 		r.setStep("index")
 		if err := d.index(ctx, r.sum); err != nil {
 			return err

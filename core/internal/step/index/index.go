@@ -99,13 +99,22 @@ type fate struct {
 	parsed *segment.Parsed
 	doc    *model.Document
 	hash   []byte
+	made   bool   // a document was made; doc is dropped once it is in an outbox
+	same   bool   // the index holds this very document
 	del    bool   // delete it
 	skip   string // leave it as it is, for this reason
 	to     []string
 }
 
-// Run looks at every marked page.
+// ErrNoWriter says that there is no index writer to send documents to.
+var ErrNoWriter = errors.New("no index writer is configured: an index_writer block names one, and its plugin must be among plugin.includes")
+
+// Run looks at every marked page. Without a writer it is ErrNoWriter and
+// everything stays marked.
 func (x *Indexer) Run(ctx context.Context) (Report, error) {
+	if len(x.Targets) == 0 {
+		return Report{}, ErrNoWriter
+	}
 	x.rep = Report{Skipped: map[string]int64{}, Rejected: map[string]int64{}, Pending: map[string]int64{}}
 	s := newSession(x)
 	var keys []urlkey.Key
@@ -134,6 +143,9 @@ func (x *Indexer) Run(ctx context.Context) (Report, error) {
 
 // Clean deletes every document whose page is no longer to be there.
 func (x *Indexer) Clean(ctx context.Context) (Report, error) {
+	if len(x.Targets) == 0 {
+		return Report{}, ErrNoWriter
+	}
 	x.rep = Report{Skipped: map[string]int64{}, Rejected: map[string]int64{}, Pending: map[string]int64{}}
 	s := newSession(x)
 	err := x.DB.EachDocState(ctx, func(k urlkey.Key, st *crawldb.DocState) error {
@@ -232,8 +244,8 @@ func (x *Indexer) decide(k urlkey.Key) (*fate, error) {
 	switch {
 	case f.fetch == nil || f.parsed == nil:
 		f.skip = "segment is gone"
-	case f.parsed.Robots.NoIndex:
-		f.del, f.skip = x.cfg.DeleteNoIndex, "noindex"
+	case f.parsed.Robots.NoIndex && x.cfg.DeleteNoIndex:
+		f.del, f.skip = true, "noindex"
 	case !f.parsed.Status.OK():
 		f.skip = "parse failed"
 	}
@@ -301,11 +313,18 @@ func (x *Indexer) route(ctx context.Context, fates []*fate) error {
 		return err
 	}
 	for i, f := range of {
+		if err := routes[i].Err; err != nil {
+			x.Log.Warn("an exchange failed on a document", "url", f.url, "error", err)
+		}
 		f.to = routes[i].Writers
 		if routes[i].Default && len(f.to) == 0 {
 			for _, t := range x.Targets {
 				f.to = append(f.to, t.Writer.Name())
 			}
+		}
+		f.made = true
+		if len(f.to) == 0 {
+			f.skip, f.del = "no exchange takes it", true
 		}
 	}
 	return nil

@@ -35,8 +35,9 @@ type outbox struct {
 }
 
 type sent struct {
-	f  *fate
-	op indexwriter.Op
+	f       *fate
+	op      indexwriter.Op
+	refused bool // by the writer, when it was sent last
 }
 
 func newSession(x *Indexer) *session {
@@ -50,18 +51,15 @@ func newSession(x *Indexer) *session {
 // add settles one fate.
 func (s *session) add(ctx context.Context, f *fate) error {
 	x := s.x
-	if f.skip != "" && !f.del {
-		x.rep.Skipped[f.skip]++
-	}
 	held := f.state != nil
 	switch {
 	case f.del && held:
 		for _, w := range f.state.Writers {
 			s.put(w, f, indexwriter.Op{Kind: indexwriter.Delete, Doc: model.Document{ID: f.url}})
 		}
-		x.rep.Deleted++
+	case f.del:
 	case f.doc != nil && held && bytes.Equal(f.state.Hash, f.hash) && slices.Equal(f.state.Writers, sorted(f.to)):
-		x.rep.Unchanged++
+		f.same = true
 	case f.doc != nil:
 		for _, w := range f.to {
 			s.put(w, f, indexwriter.Op{Kind: indexwriter.Add, Doc: *f.doc})
@@ -73,8 +71,8 @@ func (s *session) add(ctx context.Context, f *fate) error {
 				}
 			}
 		}
-		x.rep.Indexed++
 	}
+	f.doc, f.fetch, f.parsed = nil, nil, nil // thousands of pages wait for a commit
 	s.settled = append(s.settled, f)
 	for _, o := range s.outs {
 		if o.waiting >= x.cfg.BatchSize || int64(o.size) >= x.cfg.BatchBytes {
@@ -99,7 +97,7 @@ func (s *session) put(writer string, f *fate, op indexwriter.Op) {
 	if op.Kind == indexwriter.Add {
 		op.Doc = o.target.mapped(op.Doc)
 	}
-	o.sent = append(o.sent, sent{f, op})
+	o.sent = append(o.sent, sent{f: f, op: op})
 	o.waiting++
 	n := size(&op.Doc)
 	o.size += n
@@ -132,9 +130,10 @@ func (t *Target) mapped(d model.Document) model.Document {
 		}
 	}
 	renamed := map[string][]string{}
-	for from, to := range t.Rename {
+	for _, from := range slices.Sorted(maps.Keys(t.Rename)) {
+		to := t.Rename[from]
 		if v, ok := fields[from]; ok {
-			renamed[to] = v
+			renamed[to] = append(renamed[to], v...)
 			delete(fields, from)
 		}
 	}
@@ -163,8 +162,8 @@ func (s *session) write(ctx context.Context, o *outbox) error {
 		results, err := o.target.Writer.Write(ctx, ops)
 		if err == nil {
 			for i, r := range results {
+				o.sent[from+i].refused = r.Rejected != ""
 				if r.Rejected != "" {
-					x.rep.Rejected[o.target.Writer.Name()]++
 					x.Log.Warn("index refused a document", "writer", o.target.Writer.Name(), "url", ops[i].Doc.ID, "reason", r.Rejected)
 				}
 			}
@@ -212,6 +211,12 @@ func (s *session) commit(ctx context.Context) error {
 				pending[e.f] = true
 			}
 			s.x.rep.Pending[o.target.Writer.Name()] += int64(len(o.sent))
+		} else {
+			for _, e := range o.sent {
+				if e.refused {
+					s.x.rep.Rejected[o.target.Writer.Name()]++
+				}
+			}
 		}
 		o.sent, o.waiting, o.size = nil, 0, 0
 	}
@@ -221,8 +226,27 @@ func (s *session) commit(ctx context.Context) error {
 		if err := s.unmark(ctx, chunk, pending); err != nil {
 			return err
 		}
+		s.count(chunk, pending)
 	}
 	return nil
+}
+
+// count reports what became of fates; pending ones come again.
+func (s *session) count(fates []*fate, pending map[*fate]bool) {
+	rep := &s.x.rep
+	for _, f := range fates {
+		switch {
+		case pending[f]:
+		case f.del && f.state != nil:
+			rep.Deleted++
+		case f.same:
+			rep.Unchanged++
+		case f.skip != "":
+			rep.Skipped[f.skip]++
+		case f.made:
+			rep.Indexed++
+		}
+	}
 }
 
 func (s *session) commitWriter(ctx context.Context, o *outbox) error {
@@ -259,7 +283,7 @@ func (s *session) unmark(ctx context.Context, fates []*fate, pending map[*fate]b
 			switch {
 			case f.del:
 				tx.SetDocState(f.key, nil)
-			case f.doc != nil:
+			case f.made:
 				if f.state == nil || f.state.Segment != f.rec.Datum.Segment {
 					segment.AddCounts(tx.Tx, f.rec.Datum.Segment, segment.Counts{Indexed: 1})
 				}

@@ -97,10 +97,11 @@ func parse(name string, r io.Reader) ([]Seed, error) {
 	sc := bufio.NewScanner(r)
 	sc.Buffer(make([]byte, 64<<10), maxLine)
 	for n := 1; sc.Scan(); n++ {
-		line := strings.TrimSpace(sc.Text())
+		line := sc.Text()
 		if n == 1 {
 			line = strings.TrimPrefix(line, "\ufeff")
 		}
+		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' {
 			continue
 		}
@@ -128,13 +129,13 @@ func parseLine(line string) (Seed, error) {
 		if key == "" && !ok {
 			continue
 		}
-		if !ok {
+		if !ok || key == "" {
 			return s, fmt.Errorf("%q after the URL is not key=value", p)
 		}
 		switch key {
 		case "nutch.score":
 			f, err := strconv.ParseFloat(value, 64)
-			if err != nil || f < 0 || f > 1e12 {
+			if err != nil || !(f >= 0 && f <= 1e12) { // NaN too
 				return s, fmt.Errorf("nutch.score=%s: want a number from 0 on", value)
 			}
 			s.Score, s.ScoreSet = int64(f*model.Micro), true

@@ -21,15 +21,14 @@ import (
 	"github.com/gonutch/crawler/sdk/model"
 )
 
-// Config are the settings that concern parsing, from the sections parse,
-// parser and db.
+// Config are the settings that concern parsing, from the sections parser
+// and db.
 type Config struct {
-	FilterURLs, NormalizeURLs bool
-	SkipTruncated             bool
-	StoreText                 bool
-	MaxText                   int // characters, negative: no limit
-	Links                     LinkRules
-	Signature                 signature.Config
+	SkipTruncated bool
+	StoreText     bool
+	MaxText       int // characters, negative: no limit
+	Links         LinkRules
+	Signature     signature.Config
 }
 
 // LinkRules say which outlinks and redirect targets count.
@@ -44,10 +43,6 @@ type LinkRules struct {
 
 // LoadConfig reads the settings.
 func LoadConfig(c *config.Config) (Config, error) {
-	var p struct {
-		FilterURLs    bool `hcl:"filter_urls"`
-		NormalizeURLs bool `hcl:"normalize_urls"`
-	}
 	var pr struct {
 		SkipTruncated bool `hcl:"skip_truncated"`
 		StoreText     bool `hcl:"store_text"`
@@ -65,12 +60,12 @@ func LoadConfig(c *config.Config) (Config, error) {
 		QuantRate      float64 `hcl:"signature_text_profile_quant_rate"`
 		SecSortLex     bool    `hcl:"signature_text_profile_sec_sort_lex"`
 	}
-	if err := errors.Join(c.Decode("parse", &p), c.Decode("parser", &pr), c.Decode("db", &d)); err != nil {
+	if err := errors.Join(c.Decode("parser", &pr), c.Decode("db", &d)); err != nil {
 		return Config{}, err
 	}
 	return Config{
-		FilterURLs: p.FilterURLs, NormalizeURLs: p.NormalizeURLs, SkipTruncated: pr.SkipTruncated,
-		StoreText: pr.StoreText, MaxText: pr.MaxTextLength,
+		SkipTruncated: pr.SkipTruncated,
+		StoreText:     pr.StoreText, MaxText: pr.MaxTextLength,
 		Links: LinkRules{
 			IgnoreInternal: d.IgnoreInternal, IgnoreExternal: d.IgnoreExternal, ByDomain: d.Mode == "byDomain",
 			AlsoRedirects: d.AlsoRedirects, MaxPerPage: d.MaxOutlinks, MaxLength: d.MaxLength,
@@ -220,6 +215,8 @@ func (p *Parser) Outlinks(ctx context.Context, from string, links []model.Outlin
 				drops[r.Plugin]++
 			case r.URL == from:
 				drops[DropSelf]++
+			case p.tooLong(r.URL): // normalizers may lengthen it
+				drops[DropLength]++
 			case len(out) >= limit:
 				drops[DropLimit]++
 			default:
@@ -239,6 +236,10 @@ func (p *Parser) Outlinks(ctx context.Context, from string, links []model.Outlin
 	return out, drops, nil
 }
 
+func (p *Parser) tooLong(url string) bool {
+	return p.cfg.Links.MaxLength >= 0 && len(url) > p.cfg.Links.MaxLength
+}
+
 type candidates struct {
 	links   []*model.Outlink
 	results []chain.URLResult
@@ -252,7 +253,7 @@ func (p *Parser) candidates(ctx context.Context, rule scope, links []model.Outli
 	c.links = make([]*model.Outlink, 0, len(links))
 	for i := range links {
 		l := &links[i]
-		if len(l.URL) > p.cfg.Links.MaxLength {
+		if p.tooLong(l.URL) {
 			drops[DropLength]++
 			continue
 		}
@@ -351,6 +352,8 @@ func (p *Parser) Redirect(ctx context.Context, from, target string) (url, droppe
 		return "", r.Plugin, nil
 	case r.URL == from:
 		return "", DropSelf, nil
+	case p.tooLong(r.URL):
+		return "", DropLength, nil
 	}
 	return r.URL, "", nil
 }
