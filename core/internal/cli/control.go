@@ -16,6 +16,24 @@ import (
 	"github.com/gonutch/crawler/sdk/fault"
 )
 
+// serve answers other commands' questions about the open crawl until stop is
+// called, which must be before the crawl is closed. Without the socket work goes
+// on: others are told who holds the crawl. opensIndex is query.Source.OpensIndex.
+func (s *session) serve(ctx context.Context, work query.Running, opensIndex bool) (stop func()) {
+	srv, err := control.Serve(ctx, s.crawl.Dir, query.Verbs(s.crawl, work, opensIndex), control.Options{
+		Command: "crawler " + s.inv.cmd, Version: s.inv.app.Version, Log: s.log.Named("control"),
+	})
+	if err != nil {
+		s.log.Warn("other commands can't reach this crawl", "error", err)
+		return func() {}
+	}
+	return func() {
+		if err := srv.Close(); err != nil {
+			s.log.Warn("end the control socket", "error", err)
+		}
+	}
+}
+
 // runningState is what "crawler status" tells.
 type runningState struct {
 	Running bool           `json:"running"`

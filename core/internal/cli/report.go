@@ -91,7 +91,7 @@ func (p *reportPrinter) done(r *cycle.Report, now time.Time) {
 	p.parsed(r)
 	p.indexed(r)
 	if len(r.Poisonous) > 0 {
-		p.line("poisonous", "%s that no plugin survived:", plural(int64(len(r.Poisonous)), "URL"))
+		p.line("poisonous", "%s that plugins died of:", plural(int64(len(r.Poisonous)), "URL"))
 		for _, u := range r.Poisonous[:min(len(r.Poisonous), 5)] {
 			p.line("", "%s", printable(u))
 		}

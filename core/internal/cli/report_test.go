@@ -44,7 +44,7 @@ func TestReport(t *testing.T) {
   new URLs     23,000
   indexed      11,500 pages, 20 deleted, 345 unchanged, 23 duplicates
   not indexed  203: noindex 200, no content 3
-  poisonous    1 URL that no plugin survived:
+  poisonous    1 URL that plugins died of:
                http://a.test/bad
   next due     in 1h (2024-05-01 13:00:00 UTC)
   ended early  a file .STOP is there
@@ -71,7 +71,7 @@ func TestReport(t *testing.T) {
                  991  urlfilter-regex rule j
                2,967  3 other reasons
   new URLs     0
-  poisonous    7 URLs that no plugin survived:
+  poisonous    7 URLs that plugins died of:
                u1
                u2
                u3

@@ -14,11 +14,9 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/gonutch/crawler/core/internal/config"
-	"github.com/gonutch/crawler/core/internal/control"
 	"github.com/gonutch/crawler/core/internal/crawl"
 	"github.com/gonutch/crawler/core/internal/cycle"
 	"github.com/gonutch/crawler/core/internal/db/transition"
-	"github.com/gonutch/crawler/core/internal/query"
 	"github.com/gonutch/crawler/core/internal/step/inject"
 	"github.com/gonutch/crawler/core/internal/store"
 )
@@ -201,14 +199,7 @@ func (s *session) run(ctx context.Context, seeds []inject.Seed) error {
 		case <-done:
 		}
 	}()
-	srv, err := control.Serve(ctx, s.crawl.Dir, query.Verbs(s.crawl, runner, false), control.Options{
-		Command: "crawler " + s.inv.cmd, Version: s.inv.app.Version, Log: s.log.Named("control"),
-	})
-	if err != nil {
-		s.log.Warn("other commands can't reach this crawl", "error", err)
-	} else {
-		defer srv.Close()
-	}
+	defer s.serve(ctx, runner, false)()
 	stop := watchProgress(s.out, s.cfg, runner.Progress)
 	rep, err := runner.Run(ctx)
 	stop()

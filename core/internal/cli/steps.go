@@ -105,7 +105,10 @@ func (inv *invocation) with(ctx context.Context, agent bool, f func(context.Cont
 	if err != nil {
 		return err
 	}
-	return errors.Join(f(ctx, s), s.close(ctx))
+	stop := s.serve(ctx, nil, inv.cmd != "index" && inv.cmd != "clean")
+	err = f(ctx, s)
+	stop()
+	return errors.Join(err, s.close(ctx))
 }
 
 // segmentCommand makes a command that works on segments: those named, or the newest.
