@@ -107,6 +107,9 @@ func TestMisbehaviour(t *testing.T) {
 		{"slow", "", 0},
 	} {
 		t.Run(c.word, func(t *testing.T) {
+			if c.word == "hog" && raceEnabled {
+				t.Skip("the race detector's own memory ends the plugin first, with another message")
+			}
 			t.Parallel()
 			limit := 5 * time.Second
 			if c.word == "hang" {
