@@ -46,6 +46,10 @@ func binary(t testing.TB) string {
 }
 
 func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == chaosArg {
+		serveChaos()
+		return
+	}
 	code := m.Run()
 	if build.dir != "" {
 		_ = os.RemoveAll(build.dir)
