@@ -100,9 +100,19 @@ func (c *robotsCache) load(origin string) (*robotsEntry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("stored robots.txt: %w", err)
 	}
-	ent := &robotsEntry{Entry: entry, rules: entry.Rules(c.cfg.Agents), loaded: true}
+	ent := c.entry(entry)
+	ent.loaded = true
 	c.put(origin, ent)
 	return ent, nil
+}
+
+// entry makes an entry ready for use. Without Defer, hosts whose robots.txt can't
+// be had count as having none.
+func (c *robotsCache) entry(e robots.Entry) *robotsEntry {
+	if e.State == robots.Unreachable && !c.cfg.Defer {
+		e.State = robots.Missing
+	}
+	return &robotsEntry{Entry: e, rules: e.Rules(c.cfg.Agents)}
 }
 
 func (c *robotsCache) put(origin string, ent *robotsEntry) {
@@ -141,7 +151,7 @@ func (e *Engine) admit(ctx context.Context, it frontier.Item[job]) (bool, error)
 		return false, e.giveBack(ctx, it.Payload.item, ReleasedRobots, until)
 	}
 	if d := ent.rules.CrawlDelay; d > 0 {
-		if e.cfg.MaxCrawlDelay >= 0 && d > e.cfg.MaxCrawlDelay {
+		if e.tooSlow(d) {
 			until := now.Add(24 * time.Hour)
 			e.hold(it.Queue, until, string(ReleasedCrawlDelay), now)
 			if err := e.release(ctx, e.front.Done(it, now, frontier.NotAsked)); err != nil {
@@ -230,18 +240,17 @@ func (e *Engine) finishRobots(ctx context.Context, t *robotsTask, resp *protocol
 	}); err != nil {
 		return fmt.Errorf("store robots.txt of %s: %w", t.origin, err)
 	}
-	until, deferred := entry.Deferred()
-	deferred = deferred && e.cfg.Robots.Defer
-	ent := &robotsEntry{Entry: entry, rules: entry.Rules(e.cfg.Robots.Agents)}
-	if entry.State == robots.Unreachable && !e.cfg.Robots.Defer {
-		ent.State, ent.rules = robots.Missing, robots.Parse(nil, e.cfg.Robots.Agents)
-	}
+	ent := c.entry(entry)
+	until, deferred := ent.Deferred()
 	c.mu.Lock()
 	c.put(t.origin, ent)
 	delete(c.tasks, t.origin)
 	waiting := t.waiting
 	c.mu.Unlock()
 	if !deferred {
+		if d := ent.rules.CrawlDelay; d > 0 && !e.tooSlow(d) {
+			e.front.SetDelay(t.queue, d, now) // from the end of this request on
+		}
 		slices.Reverse(waiting) // the last one added comes first
 		return e.release(ctx, e.front.AddFront(now, waiting...))
 	}
@@ -270,6 +279,11 @@ func (e *Engine) abandonRobots(ctx context.Context, t *robotsTask, r frontier.Re
 		}
 	}
 	return nil
+}
+
+// tooSlow reports whether a crawl delay is longer than the crawler will wait.
+func (e *Engine) tooSlow(d time.Duration) bool {
+	return e.cfg.MaxCrawlDelay >= 0 && d > e.cfg.MaxCrawlDelay
 }
 
 // ruleText says which line of a robots.txt decided.
