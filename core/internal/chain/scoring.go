@@ -160,10 +160,23 @@ func (s *scoringChain) runDistribute(ctx context.Context, in []scoring.Distribut
 			if !f.m.man.Needs.Text {
 				d.Text = ""
 			}
+			if !f.m.man.Needs.Outlinks {
+				d.Targets = bare(d.Targets)
+			}
 			return d
 		},
 		func(i int, o scoring.DistributeOutput) error { return mergeDistribute(&out[i], &o, len(in[i].Targets)) })
 	return out, errs, err
+}
+
+// bare returns targets of which only Internal is known: the rest is most of
+// a call's bytes, and few plugins look at it.
+func bare(targets []scoring.Target) []scoring.Target {
+	out := make([]scoring.Target, len(targets))
+	for i := range targets {
+		out[i].Internal = targets[i].Internal
+	}
+	return out
 }
 
 // mergeDistribute adds o to dst; n is the number of targets.

@@ -22,7 +22,8 @@ type InjectInput struct {
 	Metadata model.Metadata
 }
 
-// Target is an accepted outlink.
+// Target is an accepted outlink. A plugin whose manifest does not need
+// "outlinks" gets Internal only.
 type Target struct {
 	URL      string
 	Anchor   string
