@@ -21,12 +21,30 @@ import (
 	parsefilterstructured "github.com/gonutch/crawler/plugins/parsefilter-structured"
 	protocolfile "github.com/gonutch/crawler/plugins/protocol-file"
 	protocolhttp "github.com/gonutch/crawler/plugins/protocol-http"
+	scoringdepth "github.com/gonutch/crawler/plugins/scoring-depth"
+	scoringlink "github.com/gonutch/crawler/plugins/scoring-link"
+	scoringmetadata "github.com/gonutch/crawler/plugins/scoring-metadata"
 	scoringopic "github.com/gonutch/crawler/plugins/scoring-opic"
+	scoringorphan "github.com/gonutch/crawler/plugins/scoring-orphan"
+	scoringsimilarity "github.com/gonutch/crawler/plugins/scoring-similarity"
+	urlfilterautomaton "github.com/gonutch/crawler/plugins/urlfilter-automaton"
+	urlfilterdomain "github.com/gonutch/crawler/plugins/urlfilter-domain"
+	urlfilterdomaindenylist "github.com/gonutch/crawler/plugins/urlfilter-domaindenylist"
+	urlfilterfast "github.com/gonutch/crawler/plugins/urlfilter-fast"
+	urlfilterignoreexempt "github.com/gonutch/crawler/plugins/urlfilter-ignoreexempt"
+	urlfilterprefix "github.com/gonutch/crawler/plugins/urlfilter-prefix"
 	urlfilterregex "github.com/gonutch/crawler/plugins/urlfilter-regex"
+	urlfiltersuffix "github.com/gonutch/crawler/plugins/urlfilter-suffix"
 	urlfiltervalidator "github.com/gonutch/crawler/plugins/urlfilter-validator"
+	"github.com/gonutch/crawler/plugins/urlmeta"
+	urlnormalizerajax "github.com/gonutch/crawler/plugins/urlnormalizer-ajax"
 	urlnormalizerbasic "github.com/gonutch/crawler/plugins/urlnormalizer-basic"
+	urlnormalizerhost "github.com/gonutch/crawler/plugins/urlnormalizer-host"
 	urlnormalizerpass "github.com/gonutch/crawler/plugins/urlnormalizer-pass"
+	urlnormalizerprotocol "github.com/gonutch/crawler/plugins/urlnormalizer-protocol"
+	urlnormalizerquerystring "github.com/gonutch/crawler/plugins/urlnormalizer-querystring"
 	urlnormalizerregex "github.com/gonutch/crawler/plugins/urlnormalizer-regex"
+	urlnormalizerslash "github.com/gonutch/crawler/plugins/urlnormalizer-slash"
 	"github.com/gonutch/crawler/sdk"
 )
 
@@ -42,8 +60,13 @@ func Builtins() []sdk.Plugin {
 		parsehtml.Plugin(), parsemetatags.Plugin(), parsetext.Plugin(),
 		parsefiltercss.Plugin(), parsefilterdebug.Plugin(), parsefilterregex.Plugin(), parsefilterstructured.Plugin(),
 		protocolfile.Plugin(), protocolhttp.Plugin(),
-		scoringopic.Plugin(),
-		urlfilterregex.Plugin(), urlfiltervalidator.Plugin(),
-		urlnormalizerbasic.Plugin(), urlnormalizerpass.Plugin(), urlnormalizerregex.Plugin(),
+		scoringdepth.Plugin(), scoringlink.Plugin(), scoringmetadata.Plugin(), scoringopic.Plugin(), scoringorphan.Plugin(),
+		scoringsimilarity.Plugin(),
+		urlfilterautomaton.Plugin(), urlfilterdomain.Plugin(), urlfilterdomaindenylist.Plugin(), urlfilterfast.Plugin(),
+		urlfilterignoreexempt.Plugin(), urlfilterprefix.Plugin(), urlfilterregex.Plugin(), urlfiltersuffix.Plugin(),
+		urlfiltervalidator.Plugin(),
+		urlmeta.Plugin(),
+		urlnormalizerajax.Plugin(), urlnormalizerbasic.Plugin(), urlnormalizerhost.Plugin(), urlnormalizerpass.Plugin(),
+		urlnormalizerprotocol.Plugin(), urlnormalizerquerystring.Plugin(), urlnormalizerregex.Plugin(), urlnormalizerslash.Plugin(),
 	}
 }
