@@ -8,10 +8,15 @@ import (
 	"github.com/gonutch/crawler/plugins/headings"
 	indexanchor "github.com/gonutch/crawler/plugins/index-anchor"
 	indexbasic "github.com/gonutch/crawler/plugins/index-basic"
+	indexlinks "github.com/gonutch/crawler/plugins/index-links"
+	indexmetadata "github.com/gonutch/crawler/plugins/index-metadata"
 	indexmore "github.com/gonutch/crawler/plugins/index-more"
+	indexreplace "github.com/gonutch/crawler/plugins/index-replace"
+	indexstatic "github.com/gonutch/crawler/plugins/index-static"
 	indexerbleve "github.com/gonutch/crawler/plugins/indexer-bleve"
 	languageidentifier "github.com/gonutch/crawler/plugins/language-identifier"
 	microformatsreltag "github.com/gonutch/crawler/plugins/microformats-reltag"
+	mimetypefilter "github.com/gonutch/crawler/plugins/mimetype-filter"
 	parsehtml "github.com/gonutch/crawler/plugins/parse-html"
 	parsemetatags "github.com/gonutch/crawler/plugins/parse-metatags"
 	parsetext "github.com/gonutch/crawler/plugins/parse-text"
@@ -27,6 +32,8 @@ import (
 	scoringopic "github.com/gonutch/crawler/plugins/scoring-opic"
 	scoringorphan "github.com/gonutch/crawler/plugins/scoring-orphan"
 	scoringsimilarity "github.com/gonutch/crawler/plugins/scoring-similarity"
+	"github.com/gonutch/crawler/plugins/subcollection"
+	"github.com/gonutch/crawler/plugins/tld"
 	urlfilterautomaton "github.com/gonutch/crawler/plugins/urlfilter-automaton"
 	urlfilterdomain "github.com/gonutch/crawler/plugins/urlfilter-domain"
 	urlfilterdomaindenylist "github.com/gonutch/crawler/plugins/urlfilter-domaindenylist"
@@ -53,15 +60,19 @@ func Builtins() []sdk.Plugin {
 	return []sdk.Plugin{
 		creativecommons.Plugin(),
 		headings.Plugin(),
-		indexanchor.Plugin(), indexbasic.Plugin(), indexmore.Plugin(),
+		indexanchor.Plugin(), indexbasic.Plugin(), indexlinks.Plugin(), indexmetadata.Plugin(), indexmore.Plugin(),
+		indexreplace.Plugin(), indexstatic.Plugin(),
 		indexerbleve.Plugin(),
 		languageidentifier.Plugin(),
 		microformatsreltag.Plugin(),
+		mimetypefilter.Plugin(),
 		parsehtml.Plugin(), parsemetatags.Plugin(), parsetext.Plugin(),
 		parsefiltercss.Plugin(), parsefilterdebug.Plugin(), parsefilterregex.Plugin(), parsefilterstructured.Plugin(),
 		protocolfile.Plugin(), protocolhttp.Plugin(),
 		scoringdepth.Plugin(), scoringlink.Plugin(), scoringmetadata.Plugin(), scoringopic.Plugin(), scoringorphan.Plugin(),
 		scoringsimilarity.Plugin(),
+		subcollection.Plugin(),
+		tld.Plugin(),
 		urlfilterautomaton.Plugin(), urlfilterdomain.Plugin(), urlfilterdomaindenylist.Plugin(), urlfilterfast.Plugin(),
 		urlfilterignoreexempt.Plugin(), urlfilterprefix.Plugin(), urlfilterregex.Plugin(), urlfiltersuffix.Plugin(),
 		urlfiltervalidator.Plugin(),

@@ -17,7 +17,7 @@ const MaxFile = 64 << 20
 // Line is one line that is neither empty nor a comment.
 type Line struct {
 	Text string // without the line end
-	At   string // file:line, or setting[index]
+	At   string // file:line, setting:line or setting[index]
 }
 
 // Errorf returns an error of kind Invalid that begins with the place.
@@ -27,8 +27,9 @@ func (l Line) Errorf(format string, args ...any) error {
 
 // Source says where rules come from; the first that is given counts.
 type Source struct {
-	Setting string   // name of the setting that holds Inline
-	Inline  []string // lines written into the configuration
+	Setting string   // name of the setting that holds Inline or Text
+	Inline  []string // lines written into the configuration, one each
+	Text    string   // lines written into the configuration as one text
 	File    string   // path
 	Builtin string   // text
 }
@@ -42,6 +43,9 @@ func (s Source) Lines() ([]Line, error) {
 			out = split(out, text, func(int) string { return fmt.Sprintf("%s[%d]", s.Setting, i) })
 		}
 		return out, nil
+	}
+	if s.Text != "" {
+		return split(nil, s.Text, func(n int) string { return fmt.Sprintf("%s:%d", s.Setting, n) }), nil
 	}
 	if s.File == "" {
 		return split(nil, s.Builtin, func(n int) string { return fmt.Sprintf("built-in rules:%d", n) }), nil

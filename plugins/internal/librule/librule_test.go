@@ -23,6 +23,7 @@ func TestLines(t *testing.T) {
 		{librule.Source{}, nil},
 		{librule.Source{File: file, Builtin: "x"}, []librule.Line{{"a b", file + ":2"}, {" #not a comment", file + ":5"}, {"last", file + ":6"}}},
 		{librule.Source{Setting: "rules", Inline: []string{"a", "#\nb\nc"}, File: file}, []librule.Line{{"a", "rules[0]"}, {"b", "rules[1]"}, {"c", "rules[1]"}}},
+		{librule.Source{Setting: "rules", Text: "a\n\nb", File: file}, []librule.Line{{"a", "rules:1"}, {"b", "rules:3"}}},
 		{librule.Source{Builtin: "\nx"}, []librule.Line{{"x", "built-in rules:2"}}},
 	} {
 		got, err := c.s.Lines()
