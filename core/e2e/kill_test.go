@@ -49,8 +49,20 @@ func outcome(t *testing.T, dir, addr string) []string {
 	return l.records(t)
 }
 
+var calm struct {
+	sync.Mutex
+	records []string
+}
+
+// undisturbed returns what a crawl of killWeb that is left alone comes to. It is done
+// once.
 func undisturbed(t *testing.T) []string {
 	t.Helper()
+	calm.Lock()
+	defer calm.Unlock()
+	if calm.records != nil {
+		return calm.records
+	}
 	_, addr := serveWeb(t, killWeb())
 	dir := filepath.Join(t.TempDir(), "crawl")
 	mustRun(t, "run", "--config", site(t, addr, killSite), "--dir", dir, "--seeds", "http://host0.test/")
@@ -58,6 +70,7 @@ func undisturbed(t *testing.T) []string {
 	if len(want) < 500 {
 		t.Fatalf("the undisturbed crawl knows only %d URLs", len(want))
 	}
+	calm.records = want
 	return want
 }
 

@@ -8,11 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/gonutch/crawler/core/internal/db/transition"
 	"github.com/gonutch/crawler/sdk/model"
@@ -27,6 +29,9 @@ type Seed struct {
 
 // maxLine bounds a line of a seed list.
 const maxLine = 1 << 20
+
+// maxErrors bounds the faults of one seed list that are reported.
+const maxErrors = 10
 
 // Read reads seeds from sources: "-" is stdin, a name with a scheme is itself a
 // seed, a folder stands for the plain files in it, anything else is a file.
@@ -59,6 +64,9 @@ func Read(sources []string, stdin io.Reader) ([]Seed, error) {
 
 func readPath(path string) ([]Seed, error) {
 	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read seeds: there is no file %s; a seed itself is given with its scheme, such as https://%s", path, strings.TrimLeft(path, "/."))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read seeds: %w", err)
 	}
@@ -106,6 +114,12 @@ func parse(name string, r io.Reader) ([]Seed, error) {
 			continue
 		}
 		where := fmt.Sprintf("%s:%d", name, n)
+		if len(errs) == maxErrors {
+			return nil, errors.Join(append(errs, fmt.Errorf("%s: and perhaps more: these are the first %d faults", where, maxErrors))...)
+		}
+		if !utf8.ValidString(line) || strings.ContainsRune(line, 0) {
+			return nil, errors.Join(append(errs, fmt.Errorf("%s: this is no text in UTF-8; a seed list has one URL on each line", where))...)
+		}
 		s, err := parseLine(line)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", where, err))
@@ -130,7 +144,7 @@ func parseLine(line string) (Seed, error) {
 			continue
 		}
 		if !ok || key == "" {
-			return s, fmt.Errorf("%q after the URL is not key=value", p)
+			return s, fmt.Errorf("%.80q after the URL is not key=value", p)
 		}
 		switch key {
 		case "nutch.score":
