@@ -85,7 +85,10 @@ func schemeLen(u []byte) int {
 func (r *resolver) resolve(dst, ref []byte) ([]byte, bool) {
 	start := len(dst)
 	dst, ok := r.absolute(dst, clean(ref))
-	if !ok || bytes.Equal(cutFragment(dst[start:]), r.self) {
+	u := dst[start:]
+	// Fragments lead nowhere else, but for #!state, which a normalizer may turn
+	// into a URL of its own (the AJAX crawling scheme).
+	if !ok || bytes.Equal(cutFragment(u), r.self) && !bytes.HasPrefix(u[len(r.self):], []byte("#!")) {
 		return dst[:start], false
 	}
 	return dst, true

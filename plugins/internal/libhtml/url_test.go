@@ -26,7 +26,7 @@ func TestResolve(t *testing.T) {
 		{"http://x?y", "http://x/?y"}, {"//x", "http://x/"}, {"ftp://x/y", "ftp://x/y"}, {"file:/x", "file:///x"}, {"file:///x/../y", "file:///y"},
 		{"s3://bucket/key", "s3://bucket/key"}, {"x%zz", "http://a/b/c/x%zz"}, {"a//b", "http://a/b/c/a//b"},
 		// no links
-		{"", ""}, {"#s", ""}, {"d;p?q#s", ""}, {"javascript:x()", ""}, {"JavaScript://x/%0a", ""}, {"mailto:a@b", ""}, {"data:text/plain,x", ""},
+		{"", ""}, {"#s", ""}, {"#!s", "http://a/b/c/d;p?q#!s"}, {"#", ""}, {"d;p?q#s", ""}, {"javascript:x()", ""}, {"JavaScript://x/%0a", ""}, {"mailto:a@b", ""}, {"data:text/plain,x", ""},
 		{"tel:+1", ""}, {"http://", ""}, {"http://a b/", ""}, {"about:blank", ""},
 	} {
 		r := newResolver(base, base)
