@@ -196,9 +196,9 @@ func (p *pipeline) commitBatch(ctx context.Context, list []*fetch.Outcome) error
 		items := make([]segment.FetchItem, len(outs))
 		for i, o := range outs {
 			items[i] = segment.FetchItem{Fetch: o.Fetch, NoContent: true}
-			if o.Response != nil && p.c.cfg.Fetch.StoreContent {
+			if o.Response != nil { // the size is noted even when the bytes are not kept
 				items[i].Request, items[i].Response, items[i].Body = o.Response.RawRequest, o.Response.RawResponse, o.Response.Body
-				items[i].NoContent = o.Response.RawResponse == nil && len(o.Response.Body) == 0
+				items[i].NoContent = !p.c.cfg.Fetch.StoreContent || o.Response.RawResponse == nil && len(o.Response.Body) == 0
 			}
 		}
 		if err := p.c.Segs.CommitFetches(ctx, seg, items, nil); err != nil {

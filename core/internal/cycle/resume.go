@@ -119,4 +119,4 @@ func (d *deps) pending(seg string, k urlkey.Key) (*work, bool, error) {
 
 // lost reports whether the page's body was not kept (fetcher.store_content = false)
 // and is gone with the process that fetched it.
-func (w *work) lost() bool { return w.noContent && w.page.Parsed == nil }
+func (w *work) lost() bool { return w.noContent && w.page.Fetch.Size > 0 }

@@ -221,6 +221,7 @@ func (c *Cycle) over(ctx context.Context, seg string, to depth, state segment.St
 	d, sum := c.d, c.d.newSummary()
 	p := newPipeline(d, to, sum)
 	start := d.now()
+	lost := 0
 	err := p.run(ctx, func(ctx context.Context) error {
 		var keys []urlkey.Key
 		err := d.DB.Leased(ctx, seg, func(k urlkey.Key) error {
@@ -238,6 +239,10 @@ func (c *Cycle) over(ctx context.Context, seg string, to depth, state segment.St
 			if !fetched || to == onlyParse && w.content == nil {
 				continue
 			}
+			if w.lost() {
+				lost++
+				continue
+			}
 			p.track.add(seg, 1)
 			if err := send(ctx, p.toParse, w); err != nil {
 				return err
@@ -245,7 +250,9 @@ func (c *Cycle) over(ctx context.Context, seg string, to depth, state segment.St
 		}
 		return nil
 	})
-	if err == nil {
+	if lost > 0 {
+		d.Log.Warn("content was not stored, so pages can't be parsed; crawler run fetches them again", "segment", seg, "count", lost)
+	} else if err == nil {
 		err = d.setState(ctx, seg, state)
 	}
 	sum.change(func(r *Report) { r.Elapsed = d.now().Sub(start) })

@@ -39,7 +39,7 @@ type Fetch struct {
 	ProtocolVersion string         // such as "http/1.1" or "h2"
 	Headers         model.Metadata // the headers kept in the store
 	WARC            Place
-	Size            int64  // bytes of the stored payload
+	Size            int64  // bytes of the payload, stored or not
 	Signature       []byte // of the raw payload (MD5)
 	Metadata        model.Metadata
 }

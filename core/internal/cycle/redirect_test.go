@@ -1,0 +1,104 @@
+package cycle
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func redirects() map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{
+		"/":   page("root", "/r1", "/loop1", "/self", "/known", "/far1"),
+		"/r1": moved("/r2"), "/r2": moved("/t"), "/t": page("target"),
+		"/loop1": moved("/loop2"), "/loop2": moved("/loop1"),
+		"/self":  moved("/self"),
+		"/known": moved("/"),
+		"/far1":  moved("/far2"), "/far2": moved("/far3"), "/far3": moved("/far4"), "/far4": page("far"),
+	}
+}
+
+// TestRedirects: followed at once or in later rounds, everything ends in the same
+// place; loops and known targets end.
+func TestRedirects(t *testing.T) {
+	want := map[string]string{
+		"/": "db_fetched", "/r1": "db_redir_perm", "/r2": "db_redir_perm", "/t": "db_fetched", "/loop1": "db_redir_perm", "/loop2": "db_redir_perm",
+		"/self": "db_redir_perm", "/known": "db_redir_perm", "/far1": "db_redir_perm", "/far2": "db_redir_perm", "/far3": "db_redir_perm", "/far4": "db_fetched",
+	}
+	for _, c := range []struct {
+		max    string
+		rounds int
+	}{{"0", 5}, {"2", 3}, {"9", 2}} {
+		t.Run(c.max, func(t *testing.T) {
+			w := newWorld(t, redirects(), "http.redirect_max="+c.max)
+			rep := w.run()
+			if d := cmp.Diff(want, w.statuses()); d != "" {
+				t.Error(d)
+			}
+			if rep.Rounds != c.rounds || w.leased() != 0 {
+				t.Errorf("%d rounds, want %d; %d leased", rep.Rounds, c.rounds, w.leased())
+			}
+			for p := range want {
+				if n := w.site.count(p); n != 1 {
+					t.Errorf("%s was asked for %d times", p, n)
+				}
+			}
+			if rep.Dropped["redirect_self"] != 1 {
+				t.Errorf("dropped %v", rep.Dropped)
+			}
+		})
+	}
+}
+
+// TestRedirectExceededSkip: a chain that is too long is not gone on with.
+func TestRedirectExceededSkip(t *testing.T) {
+	w := newWorld(t, redirects(), "http.redirect_max=2", "http.redirect_max_exceeded_skip=true")
+	rep := w.run()
+	if _, ok := w.statuses()["/far4"]; ok || rep.Dropped["redirect_exceeded"] != 1 || w.site.count("/far4") != 0 {
+		t.Errorf("%v, dropped %v", w.statuses(), rep.Dropped)
+	}
+}
+
+// TestRobotsKept: with fetcher.store_robotstxt nothing else changes.
+func TestRobotsKept(t *testing.T) {
+	plain, kept := newWorld(t, redirects()), newWorld(t, redirects(), "fetcher.store_robotstxt=true")
+	plain.run()
+	rep := kept.run()
+	if d := cmp.Diff(plain.final(), kept.final()); d != "" {
+		t.Error(d)
+	}
+	if rep.Fetched != 12 {
+		t.Errorf("%d pages fetched", rep.Fetched)
+	}
+}
+
+// TestMetaRefresh: its target is a link like others.
+func TestMetaRefresh(t *testing.T) {
+	w := newWorld(t, map[string]http.HandlerFunc{
+		"/": func(rw http.ResponseWriter, _ *http.Request) {
+			rw.Header().Set("Content-Type", "text/html")
+			_, _ = rw.Write([]byte(`<html><head><meta http-equiv="refresh" content="0;url=/t"><title>old</title></head><body>x</body></html>`))
+		},
+		"/t": page("target"),
+	})
+	w.run()
+	if d := cmp.Diff(map[string]string{"/": "db_fetched", "/t": "db_fetched"}, w.statuses()); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestRounds: the number of rounds is kept to, and the next run continues the count.
+func TestRounds(t *testing.T) {
+	w := newWorld(t, redirects(), "cycle.rounds=2")
+	if rep := w.run(); rep.Rounds != 2 {
+		t.Errorf("%d rounds", rep.Rounds)
+	}
+	if n := len(w.statuses()); n != 9 {
+		t.Errorf("%d URLs", n)
+	}
+	w.run()
+	metas, err := w.cycle.Segments(t.Context())
+	if err != nil || len(metas) != 4 || metas[3].Round != 4 {
+		t.Errorf("%+v %v", metas, err)
+	}
+}
