@@ -94,7 +94,7 @@ func command(ctx context.Context, t testing.TB, args ...string) *exec.Cmd {
 // run runs the crawler and returns what it printed and its exit code.
 func run(t testing.TB, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
 	defer cancel()
 	cmd := command(ctx, t, args...)
 	var out, errOut bytes.Buffer
