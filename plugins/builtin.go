@@ -8,6 +8,9 @@ import (
 	"github.com/gonutch/crawler/plugins/headings"
 	indexanchor "github.com/gonutch/crawler/plugins/index-anchor"
 	indexbasic "github.com/gonutch/crawler/plugins/index-basic"
+	indexcontent "github.com/gonutch/crawler/plugins/index-content"
+	indexdedupnear "github.com/gonutch/crawler/plugins/index-dedup-near"
+	indexjexlfilter "github.com/gonutch/crawler/plugins/index-jexl-filter"
 	indexlinks "github.com/gonutch/crawler/plugins/index-links"
 	indexmetadata "github.com/gonutch/crawler/plugins/index-metadata"
 	indexmore "github.com/gonutch/crawler/plugins/index-more"
@@ -60,8 +63,8 @@ func Builtins() []sdk.Plugin {
 	return []sdk.Plugin{
 		creativecommons.Plugin(),
 		headings.Plugin(),
-		indexanchor.Plugin(), indexbasic.Plugin(), indexlinks.Plugin(), indexmetadata.Plugin(), indexmore.Plugin(),
-		indexreplace.Plugin(), indexstatic.Plugin(),
+		indexanchor.Plugin(), indexbasic.Plugin(), indexcontent.Plugin(), indexdedupnear.Plugin(), indexjexlfilter.Plugin(),
+		indexlinks.Plugin(), indexmetadata.Plugin(), indexmore.Plugin(), indexreplace.Plugin(), indexstatic.Plugin(),
 		indexerbleve.Plugin(),
 		languageidentifier.Plugin(),
 		microformatsreltag.Plugin(),
