@@ -151,7 +151,7 @@ func (w *world) open(sets ...string) {
 	w.t.Helper()
 	cfg, err := config.Load(config.Options{Defaults: crawler.Defaults(), Sets: append([]string{
 		"crawl.dir=crawl", "http.agent_name=testbot", "http.agent_url=http://example.org/bot", "fetcher.server_delay=0s",
-		"store.low_water=0", "log.crawl_log=false", "cycle.overlap=false", "linkdb.ignore_internal_links=false",
+		"store.low_water=0", "log.crawl_log=false", "cycle.overlap=false", "store.commit_wait=10ms", "linkdb.ignore_internal_links=false",
 	}, sets...)})
 	if err != nil {
 		w.t.Fatal(err)

@@ -273,4 +273,3 @@ func (b *bench) settled(t *testing.T) {
 		t.Error("bytes of the budget were not given back")
 	}
 }
-
