@@ -7,9 +7,11 @@ import (
 	"github.com/gonutch/crawler/plugins/creativecommons"
 	"github.com/gonutch/crawler/plugins/headings"
 	indexanchor "github.com/gonutch/crawler/plugins/index-anchor"
+	indexarbitrary "github.com/gonutch/crawler/plugins/index-arbitrary"
 	indexbasic "github.com/gonutch/crawler/plugins/index-basic"
 	indexcontent "github.com/gonutch/crawler/plugins/index-content"
 	indexdedupnear "github.com/gonutch/crawler/plugins/index-dedup-near"
+	indexgeoip "github.com/gonutch/crawler/plugins/index-geoip"
 	indexjexlfilter "github.com/gonutch/crawler/plugins/index-jexl-filter"
 	indexlinks "github.com/gonutch/crawler/plugins/index-links"
 	indexmetadata "github.com/gonutch/crawler/plugins/index-metadata"
@@ -63,8 +65,9 @@ func Builtins() []sdk.Plugin {
 	return []sdk.Plugin{
 		creativecommons.Plugin(),
 		headings.Plugin(),
-		indexanchor.Plugin(), indexbasic.Plugin(), indexcontent.Plugin(), indexdedupnear.Plugin(), indexjexlfilter.Plugin(),
-		indexlinks.Plugin(), indexmetadata.Plugin(), indexmore.Plugin(), indexreplace.Plugin(), indexstatic.Plugin(),
+		indexanchor.Plugin(), indexarbitrary.Plugin(), indexbasic.Plugin(), indexcontent.Plugin(), indexdedupnear.Plugin(),
+		indexgeoip.Plugin(), indexjexlfilter.Plugin(), indexlinks.Plugin(), indexmetadata.Plugin(), indexmore.Plugin(),
+		indexreplace.Plugin(), indexstatic.Plugin(),
 		indexerbleve.Plugin(),
 		languageidentifier.Plugin(),
 		microformatsreltag.Plugin(),
