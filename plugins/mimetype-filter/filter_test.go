@@ -48,7 +48,7 @@ func TestFilterDocument(t *testing.T) {
 	for own, want := range map[string]string{
 		`{"rules": ["text/html"]}`:     `rules[0]: want a line with +`,
 		`{"rules": ["-", "x/y", "+"]}`: `rules[2]: the mode was set before, at rules[0]`,
-		`{"file": "no/such/file"}`:     `read rule file: stat no/such/file`,
+		`{"file": "no/such/file"}`:     `read rule file: open no/such/file`,
 	} {
 		if _, err := libtest.New(t, mimetypefilter.Plugin(), own); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", own, err)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/gonutch/crawler/plugins/internal/librules"
+	"github.com/gonutch/crawler/plugins/internal/librule"
 	"github.com/gonutch/crawler/sdk/model"
 )
 
@@ -25,7 +25,7 @@ type terms struct {
 }
 
 // newTerms reads ngrams as "min,max" and stop words, one a line.
-func newTerms(ngrams string, stop *librules.Lines) (*terms, error) {
+func newTerms(ngrams string, stop *librule.Lines) (*terms, error) {
 	t := &terms{stop: map[string]bool{}}
 	low, high, _ := strings.Cut(ngrams, ",")
 	var err1, err2 error

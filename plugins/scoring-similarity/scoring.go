@@ -7,7 +7,7 @@ import (
 	"context"
 	_ "embed"
 
-	"github.com/gonutch/crawler/plugins/internal/librules"
+	"github.com/gonutch/crawler/plugins/internal/librule"
 	"github.com/gonutch/crawler/plugins/internal/libscore"
 	"github.com/gonutch/crawler/sdk"
 	"github.com/gonutch/crawler/sdk/extension/scoring"
@@ -61,7 +61,7 @@ type Filter struct {
 
 // New reads the gold standard and stop words.
 func New(c Config) (*Filter, error) {
-	stop, err := librules.Load(c.StopwordFile, c.Stopwords, "")
+	stop, err := librule.Source{Setting: "stopwords", Inline: c.Stopwords, File: c.StopwordFile}.Load()
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func New(c Config) (*Filter, error) {
 	}
 	text := c.GoldStandard
 	if text == "" && c.GoldStandardFile != "" {
-		b, err := librules.Read(c.GoldStandardFile)
+		b, err := librule.Read(c.GoldStandardFile)
 		if err != nil {
 			return nil, err
 		}

@@ -140,7 +140,7 @@ func TestFilesAndErrors(t *testing.T) {
 		{similarity.Config{Ngrams: "2,1"}, "ngrams"},
 		{similarity.Config{Ngrams: "0,1"}, "ngrams"},
 		{similarity.Config{Ngrams: "1,6"}, "ngrams"},
-		{similarity.Config{Ngrams: "1,1", Stopwords: []string{"a", "—"}}, "rules:2: "},
+		{similarity.Config{Ngrams: "1,1", Stopwords: []string{"a", "—"}}, "stopwords[1]: "},
 		{similarity.Config{Ngrams: "1,1", Stopwords: []string{"a"}, GoldStandard: "a …"}, "no words"},
 		{similarity.Config{Ngrams: "1,1", GoldStandardFile: gold + "x"}, gold + "x"},
 	} {

@@ -1,7 +1,7 @@
 // Package urlfilterautomaton accepts and rejects URLs by expressions that must
 // match the whole URL, in time linear in its length, with Nutch's rule files. It
 // owns the syntax of the expressions, that of dk.brics.automaton; the format of
-// the files is librules'.
+// the files is librule's.
 package urlfilterautomaton
 
 import (
@@ -9,7 +9,7 @@ import (
 	_ "embed"
 	"fmt"
 
-	"github.com/gonutch/crawler/plugins/internal/librules"
+	"github.com/gonutch/crawler/plugins/internal/librule"
 	"github.com/gonutch/crawler/sdk"
 	"github.com/gonutch/crawler/sdk/extension/urlfilter"
 	"github.com/gonutch/crawler/sdk/fault"
@@ -32,7 +32,7 @@ func build(env sdk.Env) (*sdk.Extensions, error) {
 	if err := env.Settings.Decode(&c); err != nil {
 		return nil, err
 	}
-	lines, err := librules.Load(c.File, c.Rules, builtinRules)
+	lines, err := librule.Source{Setting: "rules", Inline: c.Rules, File: c.File, Builtin: builtinRules}.Load()
 	if err != nil {
 		return nil, fault.New(fault.Invalid, err)
 	}
@@ -45,11 +45,11 @@ func build(env sdk.Env) (*sdk.Extensions, error) {
 
 // Filter judges URLs by the first rule that matches the whole URL (Nutch's
 // AutomatonURLFilter). It is safe for concurrent use.
-type Filter struct{ rules *librules.Signed }
+type Filter struct{ rules *librule.Signed }
 
 // New compiles the rules. All faulty lines are reported together.
-func New(lines *librules.Lines) (*Filter, error) {
-	rules, err := librules.CompileSigned(lines, func(expr string) (librules.Matcher, error) {
+func New(lines *librule.Lines) (*Filter, error) {
+	rules, err := librule.CompileSigned(lines, func(_ librule.Line, expr string) (librule.Matcher, error) {
 		m, err := compile(expr)
 		return func(url string) (bool, error) { return m(url), nil }, err
 	})

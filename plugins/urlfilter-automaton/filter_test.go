@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gonutch/crawler/plugins/internal/librules"
+	"github.com/gonutch/crawler/plugins/internal/librule"
 	automaton "github.com/gonutch/crawler/plugins/urlfilter-automaton"
 	"github.com/gonutch/crawler/sdk/plugintest"
 )
@@ -16,7 +16,7 @@ import (
 // accepts judges url by rules, one a line.
 func accepts(t *testing.T, rules, url string) bool {
 	t.Helper()
-	f, err := automaton.New(librules.Split("r", rules))
+	f, err := automaton.New(librule.Split("r", rules))
 	if err != nil {
 		t.Fatalf("%q: %v", rules, err)
 	}
@@ -89,7 +89,7 @@ func TestExpressions(t *testing.T) {
 
 func TestIntervals(t *testing.T) {
 	for _, c := range []struct{ low, high int }{{0, 0}, {0, 9}, {7, 7}, {3, 12}, {10, 99}, {99, 100}, {38, 462}, {100, 999}, {1, 1000}, {199, 201}} {
-		f, err := automaton.New(librules.Split("r", fmt.Sprintf("+<%d-%d>", c.low, c.high)))
+		f, err := automaton.New(librule.Split("r", fmt.Sprintf("+<%d-%d>", c.low, c.high)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +151,7 @@ func TestErrors(t *testing.T) {
 		{"http://a/", "r:1: line starts with"},
 		{"# nothing", "r: no rules"},
 	} {
-		_, err := automaton.New(librules.Split("r", c.rules))
+		_, err := automaton.New(librule.Split("r", c.rules))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%.40q: error %.200v, want %q", c.rules, err, c.want)
 		}
@@ -178,7 +178,7 @@ func FuzzFilter(f *testing.F) {
 	f.Add("a(b|c)*[x-z]<1-99>", "abc")
 	f.Add("~(@a@)&\"q\"", "q")
 	f.Fuzz(func(t *testing.T, expr, url string) {
-		flt, err := automaton.New(librules.Split("f", "+"+expr))
+		flt, err := automaton.New(librule.Split("f", "+"+expr))
 		if err != nil {
 			return
 		}
@@ -193,7 +193,7 @@ func BenchmarkBuiltinRules(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	f, err := automaton.New(librules.Split("r", string(rules)))
+	f, err := automaton.New(librule.Split("r", string(rules)))
 	if err != nil {
 		b.Fatal(err)
 	}

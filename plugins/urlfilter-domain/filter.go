@@ -7,7 +7,7 @@ import (
 	_ "embed"
 
 	"github.com/gonutch/crawler/plugins/internal/libdomain"
-	"github.com/gonutch/crawler/plugins/internal/librules"
+	"github.com/gonutch/crawler/plugins/internal/librule"
 	"github.com/gonutch/crawler/plugins/internal/liburl"
 	"github.com/gonutch/crawler/sdk"
 	"github.com/gonutch/crawler/sdk/extension/urlfilter"
@@ -28,7 +28,7 @@ func build(env sdk.Env) (*sdk.Extensions, error) {
 	if err := env.Settings.Decode(&c); err != nil {
 		return nil, err
 	}
-	lines, err := librules.Load(c.File, c.Rules, "")
+	lines, err := librule.Source{Setting: "rules", Inline: c.Rules, File: c.File}.Load()
 	if err != nil {
 		return nil, fault.New(fault.Invalid, err)
 	}
@@ -47,7 +47,7 @@ func build(env sdk.Env) (*sdk.Extensions, error) {
 type Filter struct{ set *libdomain.Set }
 
 // New reads one name per line. All faulty lines are reported together.
-func New(lines *librules.Lines) (*Filter, error) {
+func New(lines *librule.Lines) (*Filter, error) {
 	set, err := libdomain.Parse(lines)
 	return &Filter{set}, err
 }

@@ -7,13 +7,13 @@ import (
 
 	domain "github.com/gonutch/crawler/plugins/urlfilter-domain"
 
-	"github.com/gonutch/crawler/plugins/internal/librules"
+	"github.com/gonutch/crawler/plugins/internal/librule"
 	"github.com/gonutch/crawler/sdk/plugintest"
 )
 
 func filter(t testing.TB, rules string) *domain.Filter {
 	t.Helper()
-	f, err := domain.New(librules.Split("d", rules))
+	f, err := domain.New(librule.Split("d", rules))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestEmptyAcceptsAll(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	if _, err := domain.New(librules.Split("d", "org\nhttp://example.org/")); err == nil || !strings.Contains(err.Error(), "d:2: ") {
+	if _, err := domain.New(librule.Split("d", "org\nhttp://example.org/")); err == nil || !strings.Contains(err.Error(), "d:2: ") {
 		t.Errorf("error %v", err)
 	}
 }

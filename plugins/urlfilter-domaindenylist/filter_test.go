@@ -7,13 +7,13 @@ import (
 
 	deny "github.com/gonutch/crawler/plugins/urlfilter-domaindenylist"
 
-	"github.com/gonutch/crawler/plugins/internal/librules"
+	"github.com/gonutch/crawler/plugins/internal/librule"
 	"github.com/gonutch/crawler/sdk/plugintest"
 )
 
 func filter(t testing.TB, rules string) *deny.Filter {
 	t.Helper()
-	f, err := deny.New(librules.Split("d", rules))
+	f, err := deny.New(librule.Split("d", rules))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestFilterURL(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	if _, err := deny.New(librules.Split("d", "org\n.com")); err == nil || !strings.Contains(err.Error(), "d:2: ") {
+	if _, err := deny.New(librule.Split("d", "org\n.com")); err == nil || !strings.Contains(err.Error(), "d:2: ") {
 		t.Errorf("error %v", err)
 	}
 }

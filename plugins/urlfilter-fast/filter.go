@@ -12,7 +12,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/gonutch/crawler/plugins/internal/librules"
+	"github.com/gonutch/crawler/plugins/internal/librule"
 	"github.com/gonutch/crawler/plugins/internal/liburl"
 	"github.com/gonutch/crawler/sdk"
 	"github.com/gonutch/crawler/sdk/extension/urlfilter"
@@ -43,7 +43,7 @@ func build(env sdk.Env) (*sdk.Extensions, error) {
 	if err := env.Settings.Decode(&c); err != nil {
 		return nil, err
 	}
-	lines, err := librules.Load(c.File, c.Rules, "")
+	lines, err := librule.Source{Setting: "rules", Inline: c.Rules, File: c.File}.Load()
 	if err != nil {
 		return nil, fault.New(fault.Invalid, err)
 	}

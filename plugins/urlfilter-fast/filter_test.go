@@ -11,7 +11,7 @@ import (
 
 	fast "github.com/gonutch/crawler/plugins/urlfilter-fast"
 
-	"github.com/gonutch/crawler/plugins/internal/librules"
+	"github.com/gonutch/crawler/plugins/internal/librule"
 	"github.com/gonutch/crawler/sdk/plugintest"
 )
 
@@ -19,7 +19,7 @@ func noLimits() fast.Limits { return fast.Limits{URL: -1, Path: -1, Query: -1} }
 
 func filter(t testing.TB, text string, limits fast.Limits) *fast.Filter {
 	t.Helper()
-	r, err := fast.Parse(librules.Split("f", text), 20*time.Millisecond)
+	r, err := fast.Parse(librule.Split("f", text), 20*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestLimits(t *testing.T) {
 }
 
 func TestErrorsAreCollected(t *testing.T) {
-	_, err := fast.Parse(librules.Split("f", "DenyPath a\nHost h\nDenyPath (\nDeny x\nhost h\nDomain a/b\nDenyPath x\nDenyPath\nHost #x"), 0)
+	_, err := fast.Parse(librule.Split("f", "DenyPath a\nHost h\nDenyPath (\nDeny x\nhost h\nDomain a/b\nDenyPath x\nDenyPath\nHost #x"), 0)
 	for _, want := range []string{
 		"f:1: the rule stands before", "f:3: regular expression", `f:4: "Deny" is no keyword`, `f:5: "host" is no keyword`,
 		`f:6: "a/b" is no host name`, "f:8: DenyPath stands alone", "f:9: Host stands alone",
@@ -128,7 +128,7 @@ func TestErrorsAreCollected(t *testing.T) {
 }
 
 func TestIdleBlocks(t *testing.T) {
-	r, err := fast.Parse(librules.Split("f", "Host a\nHost b\nDenyPath (a)\\1\nDomain c"), 0)
+	r, err := fast.Parse(librule.Split("f", "Host a\nHost b\nDenyPath (a)\\1\nDomain c"), 0)
 	if err != nil || len(r.Idle) != 2 || r.Idle[0].At != "f:1" || r.Idle[1].At != "f:4" || len(r.BackTracking) != 1 || r.Len() != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -152,7 +152,7 @@ func TestConformance(t *testing.T) {
 func FuzzFilter(f *testing.F) {
 	f.Add(rules, "http://www.example.org/a?b#c")
 	f.Fuzz(func(t *testing.T, text, url string) {
-		r, err := fast.Parse(librules.Split("f", text), 10*time.Millisecond)
+		r, err := fast.Parse(librule.Split("f", text), 10*time.Millisecond)
 		if err != nil {
 			return
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/gonutch/crawler/plugins/internal/libregex"
-	"github.com/gonutch/crawler/plugins/internal/librules"
+	"github.com/gonutch/crawler/plugins/internal/librule"
 	"github.com/gonutch/crawler/plugins/internal/liburl"
 )
 
@@ -14,17 +14,17 @@ import (
 type Rules struct {
 	hosts, domains map[string][]rule // by liburl.HostKey
 	global         []rule            // of "Domain ."
-	lines          []librules.Line   // of all rules
+	lines          []librule.Line    // of all rules
 	// Idle are blocks without rules.
-	Idle []librules.Line
+	Idle []librule.Line
 	// BackTracking are rules that run on the back-tracking engine.
-	BackTracking []librules.Line
+	BackTracking []librule.Line
 }
 
 type rule struct {
 	re    *libregex.Regexp // nil: denies everything
 	query bool             // path and query are searched, else the path
-	line  librules.Line
+	line  librule.Line
 }
 
 // Parse reads Nutch's format: "Host name" and "Domain name" begin a block, and
@@ -32,7 +32,7 @@ type rule struct {
 // with a # at the start of a line or behind white space; elsewhere # is part of
 // an expression, which may have white space in it, too. All faulty lines are
 // reported together. Limit is the time of a back-tracking match.
-func Parse(in *librules.Lines, limit time.Duration) (*Rules, error) {
+func Parse(in *librule.Lines, limit time.Duration) (*Rules, error) {
 	p := parser{limit: limit, r: &Rules{hosts: map[string][]rule{}, domains: map[string][]rule{}}}
 	for _, l := range in.Lines {
 		l.Text = strings.TrimSpace(uncomment(l.Text))
@@ -60,9 +60,9 @@ func uncomment(s string) string {
 type parser struct {
 	r     *Rules
 	limit time.Duration
-	block librules.Line // the Host or Domain line
-	to    func(rule)    // adds a rule to the block; nil before the first
-	empty bool          // the block has no rule yet
+	block librule.Line // the Host or Domain line
+	to    func(rule)   // adds a rule to the block; nil before the first
+	empty bool         // the block has no rule yet
 	errs  []error
 }
 
@@ -72,7 +72,7 @@ func (p *parser) close() {
 	}
 }
 
-func (p *parser) line(l librules.Line) error {
+func (p *parser) line(l librule.Line) error {
 	word, rest := l.Text, ""
 	if i := strings.IndexAny(l.Text, " \t"); i >= 0 {
 		word, rest = l.Text[:i], strings.TrimSpace(l.Text[i:])
@@ -91,7 +91,7 @@ func (p *parser) line(l librules.Line) error {
 	return l.Errorf("%q is no keyword; the keywords are Host, Domain, DenyPath and DenyPathQuery, written so", word)
 }
 
-func (p *parser) begin(l librules.Line, word, name string) error {
+func (p *parser) begin(l librule.Line, word, name string) error {
 	if word == "Domain" && name == "." {
 		p.to = func(r rule) { p.r.global = append(p.r.global, r) }
 		return nil
@@ -107,7 +107,7 @@ func (p *parser) begin(l librules.Line, word, name string) error {
 	return nil
 }
 
-func (p *parser) rule(l librules.Line, query bool, expr string) error {
+func (p *parser) rule(l librule.Line, query bool, expr string) error {
 	p.empty = false
 	if p.to == nil {
 		return l.Errorf("the rule stands before the first Host or Domain line; write \"Domain .\" above it if it is for all")

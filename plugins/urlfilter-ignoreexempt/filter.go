@@ -1,6 +1,6 @@
 // Package urlfilterignoreexempt lets links to other hosts through although
 // external links are ignored, by regular expressions on their targets. The
-// format of the rules is librules', what an expression means is libregex's.
+// format of the rules is librule's, what an expression means is libregex's.
 package urlfilterignoreexempt
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/gonutch/crawler/plugins/internal/libregex"
-	"github.com/gonutch/crawler/plugins/internal/librules"
+	"github.com/gonutch/crawler/plugins/internal/librule"
 	"github.com/gonutch/crawler/sdk"
 	"github.com/gonutch/crawler/sdk/extension/urlexemption"
 	"github.com/gonutch/crawler/sdk/fault"
@@ -33,7 +33,7 @@ func build(env sdk.Env) (*sdk.Extensions, error) {
 	if err := env.Settings.Decode(&c); err != nil {
 		return nil, err
 	}
-	lines, err := librules.Load(c.File, c.Rules, "")
+	lines, err := librule.Source{Setting: "rules", Inline: c.Rules, File: c.File}.Load()
 	if err != nil {
 		return nil, fault.New(fault.Invalid, err)
 	}
@@ -50,20 +50,20 @@ func build(env sdk.Env) (*sdk.Extensions, error) {
 // Filter exempts links by the first rule found in their target (Nutch's
 // ExemptionUrlFilter). It is safe for concurrent use.
 type Filter struct {
-	rules *librules.Signed
+	rules *librule.Signed
 	log   hclog.Logger
 }
 
 // New compiles the rules. All faulty lines are reported together. Limit is the
 // time of a back-tracking match.
-func New(lines *librules.Lines, limit time.Duration, log hclog.Logger) (*Filter, error) {
-	rules, err := librules.CompileSigned(lines, func(expr string) (librules.Matcher, error) {
+func New(lines *librule.Lines, limit time.Duration, log hclog.Logger) (*Filter, error) {
+	rules, err := librule.CompileSigned(lines, func(l librule.Line, expr string) (librule.Matcher, error) {
 		re, err := libregex.Compile(expr, limit)
 		if err != nil {
 			return nil, err
 		}
 		if !re.Linear() {
-			log.Info("rule needs the back-tracking engine and runs under a time limit", "rule", expr, "limit", limit)
+			log.Info("rule needs the back-tracking engine and runs under a time limit", "rule", l.String(), "limit", limit)
 		}
 		return re.Find, nil
 	})

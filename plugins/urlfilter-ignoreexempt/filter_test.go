@@ -10,14 +10,14 @@ import (
 
 	exempt "github.com/gonutch/crawler/plugins/urlfilter-ignoreexempt"
 
-	"github.com/gonutch/crawler/plugins/internal/librules"
+	"github.com/gonutch/crawler/plugins/internal/librule"
 	"github.com/gonutch/crawler/sdk/extension/urlexemption"
 	"github.com/gonutch/crawler/sdk/plugintest"
 )
 
 func filter(t testing.TB, rules string) *exempt.Filter {
 	t.Helper()
-	f, err := exempt.New(librules.Split("e", rules), 20*time.Millisecond, hclog.NewNullLogger())
+	f, err := exempt.New(librule.Split("e", rules), 20*time.Millisecond, hclog.NewNullLogger())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestTimeLimitIsNoExemption(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	_, err := exempt.New(librules.Split("e", "+(\n*.jpg"), 0, hclog.NewNullLogger())
+	_, err := exempt.New(librule.Split("e", "+(\n*.jpg"), 0, hclog.NewNullLogger())
 	for _, want := range []string{"e:1: ", "e:2: line starts with"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v lacks %q", err, want)
@@ -88,7 +88,7 @@ func TestConformance(t *testing.T) {
 func FuzzExempt(f *testing.F) {
 	f.Add("+a", "http://a/")
 	f.Fuzz(func(t *testing.T, rules, to string) {
-		flt, err := exempt.New(librules.Split("f", rules), 10*time.Millisecond, hclog.NewNullLogger())
+		flt, err := exempt.New(librule.Split("f", rules), 10*time.Millisecond, hclog.NewNullLogger())
 		if err != nil {
 			return
 		}

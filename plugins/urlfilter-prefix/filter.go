@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gonutch/crawler/plugins/internal/librules"
+	"github.com/gonutch/crawler/plugins/internal/librule"
 	"github.com/gonutch/crawler/sdk"
 	"github.com/gonutch/crawler/sdk/extension/urlfilter"
 	"github.com/gonutch/crawler/sdk/fault"
@@ -32,7 +32,7 @@ func build(env sdk.Env) (*sdk.Extensions, error) {
 	if err := env.Settings.Decode(&c); err != nil {
 		return nil, err
 	}
-	lines, err := librules.Load(c.File, c.Rules, builtinRules)
+	lines, err := librule.Source{Setting: "rules", Inline: c.Rules, File: c.File, Builtin: builtinRules}.Load()
 	if err != nil {
 		return nil, fault.New(fault.Invalid, err)
 	}
@@ -45,7 +45,7 @@ func build(env sdk.Env) (*sdk.Extensions, error) {
 
 type prefix struct {
 	text string
-	line librules.Line
+	line librule.Line
 }
 
 // Filter accepts URLs that start with one of its prefixes (Nutch's
@@ -58,7 +58,7 @@ type Filter struct {
 
 // New reads one prefix per line, with # comments. All faulty lines are reported
 // together.
-func New(lines *librules.Lines) (*Filter, error) {
+func New(lines *librule.Lines) (*Filter, error) {
 	var all []prefix
 	var errs []error
 	for _, l := range lines.Lines {

@@ -8,13 +8,13 @@ import (
 
 	prefix "github.com/gonutch/crawler/plugins/urlfilter-prefix"
 
-	"github.com/gonutch/crawler/plugins/internal/librules"
+	"github.com/gonutch/crawler/plugins/internal/librule"
 	"github.com/gonutch/crawler/sdk/plugintest"
 )
 
 func filter(t testing.TB, rules string) *prefix.Filter {
 	t.Helper()
-	f, err := prefix.New(librules.Split("p", rules))
+	f, err := prefix.New(librule.Split("p", rules))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestErrors(t *testing.T) {
 		{"http://\n https://\n\tx", "p:2: white space before"},
 		{"http://\n https://\n\tx", "p:3: white space before"},
 	} {
-		if _, err := prefix.New(librules.Split("p", c.rules)); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := prefix.New(librule.Split("p", c.rules)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: error %v, want %q", c.rules, err, c.want)
 		}
 	}
@@ -87,7 +87,7 @@ func FuzzFilter(f *testing.F) {
 	f.Add("a\nab\nb", "abc")
 	f.Add("http://a/\nhttp://", "http://b")
 	f.Fuzz(func(t *testing.T, rules, url string) {
-		lines := librules.Split("f", rules)
+		lines := librule.Split("f", rules)
 		flt, err := prefix.New(lines)
 		if err != nil {
 			return

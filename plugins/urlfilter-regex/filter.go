@@ -1,20 +1,18 @@
 // Package urlfilterregex accepts and rejects URLs by regular expressions, with
-// Nutch's rule files. It owns the rule file format; what an expression means
-// is libregex's.
+// Nutch's rule files. The format of the files is librule's, what an expression
+// means is libregex's.
 package urlfilterregex
 
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/gonutch/crawler/plugins/internal/libregex"
+	"github.com/gonutch/crawler/plugins/internal/librule"
 	"github.com/gonutch/crawler/sdk"
 	"github.com/gonutch/crawler/sdk/extension/urlfilter"
 	"github.com/gonutch/crawler/sdk/fault"
@@ -41,18 +39,11 @@ func build(env sdk.Env) (*sdk.Extensions, error) {
 	if err := env.Settings.Decode(&c); err != nil {
 		return nil, err
 	}
-	name, text := "built-in rules", builtinRules
-	switch {
-	case len(c.Rules) > 0:
-		name, text = "rules", strings.Join(c.Rules, "\n")
-	case c.File != "":
-		b, err := os.ReadFile(c.File)
-		if err != nil {
-			return nil, fault.Errorf(fault.Invalid, "read rule file: %w", err)
-		}
-		name, text = c.File, string(b)
+	lines, err := librule.Source{Setting: "rules", Inline: c.Rules, File: c.File, Builtin: builtinRules}.Load()
+	if err != nil {
+		return nil, err
 	}
-	f, err := Compile(name, text, c.TimeLimit.D())
+	f, err := Compile(lines, c.TimeLimit.D())
 	if err != nil {
 		return nil, fault.New(fault.Invalid, err)
 	}
@@ -63,118 +54,45 @@ func build(env sdk.Env) (*sdk.Extensions, error) {
 	return &sdk.Extensions{URLFilter: f}, nil
 }
 
-// rule is one line of the file. A rule with a scope counts only for URLs of
-// that host or of hosts below it.
-type rule struct {
-	accept bool
-	re     *libregex.Regexp
-	where  string // file:line: text
-	scope  string
-}
-
 // Filter judges URLs by the first rule found in them (Nutch's
 // RegexURLFilterBase). It is safe for concurrent use.
 type Filter struct {
-	rules []rule
-	log   hclog.Logger
+	rules        *librule.Signed
+	backTracking []string
+	log          hclog.Logger
 }
 
-// Compile reads rules in Nutch's format: lines of + or - and an expression,
-// # comments, and "> host" … "<" sections whose rules count for that host or
-// domain only. All faulty lines are reported together.
-func Compile(name, text string, limit time.Duration) (*Filter, error) {
+// Compile reads rules in Nutch's format, which librule documents. All faulty
+// lines are reported together. Limit is the time of a back-tracking match.
+func Compile(lines *librule.Lines, limit time.Duration) (*Filter, error) {
 	f := &Filter{log: hclog.NewNullLogger()}
-	var errs []error
-	scope, scopeLine := "", 0
-	for n, line := range strings.Split(strings.TrimPrefix(text, "\ufeff"), "\n") {
-		line = strings.TrimRight(line, "\r")
-		if strings.TrimSpace(line) == "" || line[0] == '#' {
-			continue
+	var err error
+	f.rules, err = librule.CompileSigned(lines, func(l librule.Line, expr string) (librule.Matcher, error) {
+		re, err := libregex.Compile(expr, limit)
+		if err != nil {
+			return nil, err
 		}
-		at := fmt.Sprintf("%s:%d", name, n+1)
-		switch line[0] {
-		case '+', '-':
-			re, err := libregex.Compile(line[1:], limit)
-			if err != nil {
-				errs = append(errs, fmt.Errorf("%s: %w", at, err))
-				continue
-			}
-			f.rules = append(f.rules, rule{accept: line[0] == '+', re: re, where: at + ": " + line, scope: scope})
-		case '>':
-			scope, scopeLine = strings.ToLower(strings.TrimSpace(line[1:])), n+1
-			if scope == "" {
-				errs = append(errs, fmt.Errorf("%s: a section needs a host or domain after >", at))
-			}
-		case '<':
-			if scopeLine == 0 {
-				errs = append(errs, fmt.Errorf("%s: < closes a section, but none is open", at))
-			}
-			scope, scopeLine = "", 0
-		default:
-			errs = append(errs, fmt.Errorf("%s: line starts with %q; a rule starts with + (accept) or - (reject), a comment with #", at, line[0]))
+		if !re.Linear() {
+			f.backTracking = append(f.backTracking, l.String())
 		}
+		return re.Find, nil
+	})
+	if err == nil && f.rules.Len() == 0 {
+		err = fmt.Errorf("%s: no rules: every URL would be rejected; add a last line +. to accept the rest", lines.Name)
 	}
-	if scopeLine != 0 {
-		errs = append(errs, fmt.Errorf("%s:%d: section %q is not closed by a line with <", name, scopeLine, scope))
-	}
-	if len(f.rules) == 0 && len(errs) == 0 {
-		errs = append(errs, fmt.Errorf("%s: no rules: every URL would be rejected; add a last line +. to accept the rest", name))
-	}
-	return f, errors.Join(errs...)
+	return f, err
 }
 
 // BackTracking names the rules that run on the back-tracking engine.
-func (f *Filter) BackTracking() []string {
-	var out []string
-	for _, r := range f.rules {
-		if !r.re.Linear() {
-			out = append(out, r.where)
-		}
-	}
-	return out
-}
+func (f *Filter) BackTracking() []string { return f.backTracking }
 
 // FilterURL implements urlfilter.Filter.
 func (f *Filter) FilterURL(_ context.Context, url string) (urlfilter.Verdict, error) {
-	host := ""
-	for i := range f.rules {
-		r := &f.rules[i]
-		if r.scope != "" {
-			if host == "" {
-				host = hostOf(url)
-			}
-			if host != r.scope && !strings.HasSuffix(host, "."+r.scope) {
-				continue
-			}
-		}
-		found, err := r.re.Find(url)
-		if err != nil {
-			f.log.Warn("rule ran into its time limit; the URL is rejected", "rule", r.where, "url_bytes", len(url))
-			return urlfilter.Verdict{Reason: r.where + " (time limit)"}, nil //nolint:nilerr // the verdict says it
-		}
-		if found {
-			return urlfilter.Verdict{Accept: r.accept, Reason: r.where}, nil
-		}
+	accept, reason, err := f.rules.Judge(url)
+	if err != nil {
+		f.log.Warn("rule ran into its time limit; the URL is rejected", "rule", reason, "url_bytes", len(url))
 	}
-	return urlfilter.Verdict{Reason: "no rule matches"}, nil
-}
-
-// hostOf cuts the lower-case host out of url, or "" when there is none.
-func hostOf(url string) string {
-	_, rest, ok := strings.Cut(url, "://")
-	if !ok {
-		return ""
-	}
-	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
-		rest = rest[:i]
-	}
-	if i := strings.LastIndexByte(rest, '@'); i >= 0 {
-		rest = rest[i+1:]
-	}
-	if !strings.HasPrefix(rest, "[") {
-		rest, _, _ = strings.Cut(rest, ":")
-	}
-	return strings.ToLower(rest)
+	return urlfilter.Verdict{Accept: accept, Reason: reason}, nil //nolint:nilerr // the verdict says it
 }
 
 var _ urlfilter.Filter = (*Filter)(nil)

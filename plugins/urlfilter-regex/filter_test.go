@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gonutch/crawler/plugins/internal/librule"
 	urlfilterregex "github.com/gonutch/crawler/plugins/urlfilter-regex"
 )
 
@@ -25,7 +26,7 @@ func TestRules(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f, err := urlfilterregex.Compile(filepath.Base(file), string(rules), time.Second)
+			f, err := urlfilterregex.Compile(librule.Split(filepath.Base(file), string(rules)), time.Second)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -53,7 +54,7 @@ func TestRules(t *testing.T) {
 }
 
 func TestReasonNamesTheRule(t *testing.T) {
-	f, err := urlfilterregex.Compile("r.txt", "# c\n-\\.gif$\n+.", time.Second)
+	f, err := urlfilterregex.Compile(librule.Split("r.txt", "# c\n-\\.gif$\n+."), time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,22 +65,22 @@ func TestReasonNamesTheRule(t *testing.T) {
 }
 
 func TestErrorsAreCollected(t *testing.T) {
-	_, err := urlfilterregex.Compile("r.txt", "+(\nhttp://a/\n> h\n+.\n", time.Second)
+	_, err := urlfilterregex.Compile(librule.Split("r.txt", "+(\nhttp://a/\n> h\n+.\n"), time.Second)
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, want := range []string{"r.txt:1: ", "r.txt:2: line starts with 'h'", `r.txt:3: section "h" is not closed`} {
+	for _, want := range []string{"r.txt:1: ", "r.txt:2: line starts with \"h\"", `r.txt:3: section "h" is not closed`} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("error %q lacks %q", err, want)
 		}
 	}
-	if _, err := urlfilterregex.Compile("r.txt", "# nothing\n", time.Second); err == nil || !strings.Contains(err.Error(), "no rules") {
+	if _, err := urlfilterregex.Compile(librule.Split("r.txt", "# nothing\n"), time.Second); err == nil || !strings.Contains(err.Error(), "no rules") {
 		t.Errorf("empty file: error = %v", err)
 	}
 }
 
 func TestHostileRuleCostsThatURLOnly(t *testing.T) {
-	f, err := urlfilterregex.Compile("r.txt", "-^http://a/(x+)+\\1$\n+.", 20*time.Millisecond)
+	f, err := urlfilterregex.Compile(librule.Split("r.txt", "-^http://a/(x+)+\\1$\n+."), 20*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +97,7 @@ func FuzzFilter(f *testing.F) {
 	f.Add("+.\n", "http://a/")
 	f.Add("> h\n-x\n<\n+.", "http://h:80/x")
 	f.Fuzz(func(t *testing.T, rules, url string) {
-		flt, err := urlfilterregex.Compile("f", rules, 10*time.Millisecond)
+		flt, err := urlfilterregex.Compile(librule.Split("f", rules), 10*time.Millisecond)
 		if err != nil {
 			return
 		}
@@ -111,7 +112,7 @@ func BenchmarkBuiltinRules(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	f, err := urlfilterregex.Compile("r", string(rules), time.Second)
+	f, err := urlfilterregex.Compile(librule.Split("r", string(rules)), time.Second)
 	if err != nil {
 		b.Fatal(err)
 	}

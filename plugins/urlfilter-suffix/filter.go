@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gonutch/crawler/plugins/internal/librules"
+	"github.com/gonutch/crawler/plugins/internal/librule"
 	"github.com/gonutch/crawler/plugins/internal/liburl"
 	"github.com/gonutch/crawler/sdk"
 	"github.com/gonutch/crawler/sdk/extension/urlfilter"
@@ -34,7 +34,7 @@ func build(env sdk.Env) (*sdk.Extensions, error) {
 	if err := env.Settings.Decode(&c); err != nil {
 		return nil, err
 	}
-	lines, err := librules.Load(c.File, c.Rules, builtinRules)
+	lines, err := librule.Source{Setting: "rules", Inline: c.Rules, File: c.File, Builtin: builtinRules}.Load()
 	if err != nil {
 		return nil, fault.New(fault.Invalid, err)
 	}
@@ -54,19 +54,19 @@ type Filter struct {
 	rejects    bool // listed suffixes are rejected, else only they are accepted
 	pathOnly   bool
 	ignoreCase bool
-	suffixes   map[string]librules.Line
+	suffixes   map[string]librule.Line
 	lengths    []int // of the suffixes, ascending
 	// contradicts is the last mode line, when it turns an earlier one round.
-	contradicts librules.Line
+	contradicts librule.Line
 }
 
 // New reads one suffix per line, with # comments and mode lines: + or -, then
 // P and I. The last + or - holds; P and I add up. All faulty lines are
 // reported together.
-func New(lines *librules.Lines) (*Filter, error) {
-	f := &Filter{suffixes: map[string]librules.Line{}}
+func New(lines *librule.Lines) (*Filter, error) {
+	f := &Filter{suffixes: map[string]librule.Line{}}
 	var errs []error
-	var listed []librules.Line
+	var listed []librule.Line
 	moded := false
 	for _, l := range lines.Lines {
 		if l.Empty() {

@@ -8,13 +8,13 @@ import (
 
 	suffix "github.com/gonutch/crawler/plugins/urlfilter-suffix"
 
-	"github.com/gonutch/crawler/plugins/internal/librules"
+	"github.com/gonutch/crawler/plugins/internal/librule"
 	"github.com/gonutch/crawler/sdk/plugintest"
 )
 
 func filter(t testing.TB, rules string) *suffix.Filter {
 	t.Helper()
-	f, err := suffix.New(librules.Split("s", rules))
+	f, err := suffix.New(librule.Split("s", rules))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestErrors(t *testing.T) {
 		{".gif\n+Pi", "s:2: mode line with 'i' in it"},
 		{".gif\n-.jpg", "s:2: mode line with '.' in it"},
 	} {
-		if _, err := suffix.New(librules.Split("s", c.rules)); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := suffix.New(librule.Split("s", c.rules)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: error %v, want %q", c.rules, err, c.want)
 		}
 	}
@@ -99,7 +99,7 @@ func FuzzFilter(f *testing.F) {
 	f.Add("+PI\n.gif", "http://a/x.gif?y")
 	f.Add("-\nä", "Ä")
 	f.Fuzz(func(t *testing.T, rules, url string) {
-		flt, err := suffix.New(librules.Split("f", rules))
+		flt, err := suffix.New(librule.Split("f", rules))
 		if err != nil {
 			return
 		}

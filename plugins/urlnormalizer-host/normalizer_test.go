@@ -8,14 +8,14 @@ import (
 
 	host "github.com/gonutch/crawler/plugins/urlnormalizer-host"
 
-	"github.com/gonutch/crawler/plugins/internal/librules"
+	"github.com/gonutch/crawler/plugins/internal/librule"
 	"github.com/gonutch/crawler/sdk/extension/urlnormalizer"
 	"github.com/gonutch/crawler/sdk/plugintest"
 )
 
 func normalizer(t testing.TB, rules string) *host.Normalizer {
 	t.Helper()
-	n, err := host.New(librules.Split("h", rules))
+	n, err := host.New(librule.Split("h", rules))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestErrors(t *testing.T) {
 		{"a b\nb c\nc a", "h:1: the rules lead in a circle: b → c → a"},
 		{"*.x a.x\na.x y.x", "circle"},
 	} {
-		if _, err := host.New(librules.Split("h", c.rules)); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := host.New(librule.Split("h", c.rules)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: error %v, want %q", c.rules, err, c.want)
 		}
 	}
@@ -101,7 +101,7 @@ func FuzzIdempotent(f *testing.F) {
 	f.Add("a b\nb c", "http://a/")
 	f.Add("*.x y.x\nz q.x", "HTTP://z:80/?#")
 	f.Fuzz(func(t *testing.T, text, url string) {
-		n, err := host.New(librules.Split("f", text))
+		n, err := host.New(librule.Split("f", text))
 		if err != nil {
 			return
 		}

@@ -7,14 +7,14 @@ import (
 
 	protocol "github.com/gonutch/crawler/plugins/urlnormalizer-protocol"
 
-	"github.com/gonutch/crawler/plugins/internal/librules"
+	"github.com/gonutch/crawler/plugins/internal/librule"
 	"github.com/gonutch/crawler/sdk/extension/urlnormalizer"
 	"github.com/gonutch/crawler/sdk/plugintest"
 )
 
 func normalizer(t testing.TB, rules string) *protocol.Normalizer {
 	t.Helper()
-	n, err := protocol.New(librules.Split("p", rules))
+	n, err := protocol.New(librule.Split("p", rules))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestNormalizeURL(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	_, err := protocol.New(librules.Split("p", "a\na https x\na ftp\na/b http\n*. https"))
+	_, err := protocol.New(librule.Split("p", "a\na https x\na ftp\na/b http\n*. https"))
 	for _, want := range []string{"p:1: 1 words", "p:2: 3 words", `p:3: protocol "ftp"`, `p:4: "a/b" is no host name`, "p:5: "} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v lacks %q", err, want)

@@ -9,7 +9,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/gonutch/crawler/plugins/internal/librules"
+	"github.com/gonutch/crawler/plugins/internal/librule"
 	"github.com/gonutch/crawler/plugins/internal/liburl"
 	"github.com/gonutch/crawler/sdk"
 	"github.com/gonutch/crawler/sdk/extension/urlnormalizer"
@@ -30,7 +30,7 @@ func build(env sdk.Env) (*sdk.Extensions, error) {
 	if err := env.Settings.Decode(&c); err != nil {
 		return nil, err
 	}
-	lines, err := librules.Load(c.File, c.Rules, "")
+	lines, err := librule.Source{Setting: "rules", Inline: c.Rules, File: c.File}.Load()
 	if err != nil {
 		return nil, fault.New(fault.Invalid, err)
 	}
@@ -49,19 +49,19 @@ func build(env sdk.Env) (*sdk.Extensions, error) {
 
 type rule struct {
 	add  bool
-	line librules.Line
+	line librule.Line
 }
 
 // Normalizer adds or removes slashes (Nutch's SlashURLNormalizer). It is
 // idempotent and safe for concurrent use.
 type Normalizer struct {
 	hosts    liburl.Hosts[rule]
-	replaced []librules.Line // rules of hosts that have a later one
+	replaced []librule.Line // rules of hosts that have a later one
 }
 
 // New reads lines of a host and + or -, separated by white space, with #
 // comments. All faulty lines are reported together.
-func New(lines *librules.Lines) (*Normalizer, error) {
+func New(lines *librule.Lines) (*Normalizer, error) {
 	n := &Normalizer{}
 	var errs []error
 	for _, l := range lines.Lines {

@@ -7,14 +7,14 @@ import (
 
 	slash "github.com/gonutch/crawler/plugins/urlnormalizer-slash"
 
-	"github.com/gonutch/crawler/plugins/internal/librules"
+	"github.com/gonutch/crawler/plugins/internal/librule"
 	"github.com/gonutch/crawler/sdk/extension/urlnormalizer"
 	"github.com/gonutch/crawler/sdk/plugintest"
 )
 
 func normalizer(t testing.TB, rules string) *slash.Normalizer {
 	t.Helper()
-	n, err := slash.New(librules.Split("s", rules))
+	n, err := slash.New(librule.Split("s", rules))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestNormalizeURL(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	_, err := slash.New(librules.Split("s", "a\na * \na + -\na/b +\n"))
+	_, err := slash.New(librule.Split("s", "a\na * \na + -\na/b +\n"))
 	for _, want := range []string{"s:1: ", "s:2: ", "s:3: ", `s:4: "a/b" is no host name`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v lacks %q", err, want)

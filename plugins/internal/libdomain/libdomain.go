@@ -10,20 +10,20 @@ import (
 
 	"golang.org/x/net/publicsuffix"
 
-	"github.com/gonutch/crawler/plugins/internal/librules"
+	"github.com/gonutch/crawler/plugins/internal/librule"
 	"github.com/gonutch/crawler/plugins/internal/liburl"
 )
 
 // Set is a set of names with the lines they stand at. It is safe for concurrent
 // use.
 type Set struct {
-	names map[string]librules.Line
+	names map[string]librule.Line
 }
 
 // Parse reads one suffix, domain or host per line, with # comments. All faulty
 // lines are reported together.
-func Parse(in *librules.Lines) (*Set, error) {
-	s := &Set{names: map[string]librules.Line{}}
+func Parse(in *librule.Lines) (*Set, error) {
+	s := &Set{names: map[string]librule.Line{}}
 	var errs []error
 	for _, l := range in.Lines {
 		if l.Empty() {
@@ -47,7 +47,7 @@ func (s *Set) Len() int { return len(s.names) }
 
 // Find returns the line that names the host, its registered domain or its
 // public suffix, in this order.
-func (s *Set) Find(host string) (librules.Line, bool) {
+func (s *Set) Find(host string) (librule.Line, bool) {
 	key := liburl.HostKey(host)
 	if l, ok := s.names[key]; ok {
 		return l, true

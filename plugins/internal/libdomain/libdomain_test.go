@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/gonutch/crawler/plugins/internal/libdomain"
-	"github.com/gonutch/crawler/plugins/internal/librules"
+	"github.com/gonutch/crawler/plugins/internal/librule"
 )
 
 // The cases follow nutch.md, section 6.22.
@@ -30,7 +30,7 @@ func TestSplit(t *testing.T) {
 }
 
 func TestParseErrors(t *testing.T) {
-	_, err := libdomain.Parse(librules.Split("d", "org\n# c\n.com\nhttp://a/\n *.b \n"))
+	_, err := libdomain.Parse(librule.Split("d", "org\n# c\n.com\nhttp://a/\n *.b \n"))
 	for _, want := range []string{"d:3: ", "d:4: ", "d:5: ", "want one public suffix"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v lacks %q", err, want)
