@@ -92,7 +92,7 @@ func (f *Filter) FilterURL(_ context.Context, url string) (urlfilter.Verdict, er
 	if err != nil {
 		f.log.Warn("rule ran into its time limit; the URL is rejected", "rule", reason, "url_bytes", len(url))
 	}
-	return urlfilter.Verdict{Accept: accept, Reason: reason}, nil //nolint:nilerr // the verdict says it
+	return urlfilter.Verdict{Accept: accept, Reason: reason}, nil
 }
 
 var _ urlfilter.Filter = (*Filter)(nil)
