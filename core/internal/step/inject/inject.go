@@ -51,6 +51,15 @@ type Report struct {
 	Rejected    []Rejected `json:"rejected,omitempty"`
 }
 
+// schemeHint says what to write instead of a seed without a scheme.
+func schemeHint(seed string) string {
+	with := "https://" + strings.TrimLeft(seed, "/")
+	if u, err := url.Parse(with); strings.Contains(seed, ":") || err != nil || !strings.Contains(u.Host, ".") {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", with)
+}
+
 // Run injects seeds in one atomic change: all of them or, on an error, none.
 func Run(ctx context.Context, db *crawldb.DB, plugins Plugins, seeds []Seed, o Options) (Report, error) {
 	rep := Report{Seeds: len(seeds)}
@@ -96,7 +105,7 @@ func judge(ctx context.Context, plugins Plugins, seeds []Seed, o Options, rep *R
 		case r.Dropped:
 			rep.Rejected = append(rep.Rejected, Rejected{URL: s.URL, Where: s.Where, Plugin: r.Plugin, Reason: r.Reason})
 			if u, err := url.Parse(s.URL); (err != nil || u.Scheme == "" || u.Host == "" && u.Scheme != "file") && !o.SkipInvalid {
-				errs = append(errs, fmt.Errorf("%s: seed %q is no URL that can be fetched: %s (%s)", s.Where, s.URL, r.Reason, r.Plugin))
+				errs = append(errs, fmt.Errorf("%s: seed %q is no URL that can be fetched: %s (%s)%s", s.Where, s.URL, r.Reason, r.Plugin, schemeHint(s.URL)))
 			}
 		default:
 			s.URL = r.URL

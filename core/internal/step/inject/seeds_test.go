@@ -76,3 +76,14 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 		}
 	}
 }
+
+func TestSchemeHint(t *testing.T) {
+	for seed, want := range map[string]string{
+		"example.org": `; did you mean "https://example.org"?`, "//example.org/a": `; did you mean "https://example.org/a"?`,
+		"word": "", "ht!tp://x": "", "mailto:a@example.org": "", "a b.c": "",
+	} {
+		if got := schemeHint(seed); got != want {
+			t.Errorf("%s: %s, want %s", seed, got, want)
+		}
+	}
+}
