@@ -153,7 +153,7 @@ func (x *Index) Write(_ context.Context, name string, ops []indexwriter.Op) ([]i
 		case indexwriter.Delete:
 			batch.Delete(op.Doc.ID)
 		case indexwriter.Add:
-			if err := batch.Index(op.Doc.ID, fields(&op.Doc)); err != nil {
+			if err := batch.Index(op.Doc.ID, i.fields(&op.Doc)); err != nil {
 				results[k].Rejected = err.Error()
 			}
 		default:
@@ -166,11 +166,20 @@ func (x *Index) Write(_ context.Context, name string, ops []indexwriter.Op) ([]i
 	return results, nil
 }
 
-// fields gives bleve one value or a list, numbers as numbers.
-func fields(d *model.Document) map[string]any {
+// fields gives bleve one value or a list, numbers as numbers, and text without
+// words that nobody would search for.
+func (i *instance) fields(d *model.Document) map[string]any {
+	text := searched(i.cfg.TextFields)
 	m := make(map[string]any, len(d.Fields)+1)
 	m["boost"] = d.Boost
 	for k, v := range d.Fields {
+		if _, ok := text[k]; ok {
+			short := make([]string, len(v))
+			for n := range v {
+				short[n] = shortWords(v[n])
+			}
+			v = short
+		}
 		switch {
 		case k == "contentLength" && len(v) == 1:
 			if n, err := strconv.ParseFloat(v[0], 64); err == nil {
@@ -183,6 +192,36 @@ func fields(d *model.Document) map[string]any {
 		}
 	}
 	return m
+}
+
+// maxWord is the length in bytes from which a word is cut, as in Lucene.
+const maxWord = 255
+
+// shortWords cuts words of ASCII letters and digits that are longer than maxWord, which
+// are data in disguise: each byte of a long term costs the index many bytes of memory. Scripts
+// that put no space between words are left alone.
+func shortWords(s string) string {
+	var b strings.Builder
+	kept, start := 0, 0 // up to where s is in b; where the present word starts
+	for at := 0; at <= len(s); at++ {
+		if at < len(s) && inWord(s[at]) {
+			continue
+		}
+		if at-start > maxWord {
+			b.WriteString(s[kept : start+maxWord])
+			kept = at
+		}
+		start = at + 1
+	}
+	if kept == 0 {
+		return s
+	}
+	b.WriteString(s[kept:])
+	return b.String()
+}
+
+func inWord(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
 }
 
 // Commit implements indexwriter.Writer; batches are durable already.
