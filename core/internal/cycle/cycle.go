@@ -251,6 +251,11 @@ func (h hostRobots) SaveRobots(r hostdb.Robots) error {
 			rec = new(hostdb.Record)
 		}
 		rec.SetRobots(r)
+		c := hostdb.Counts{Requests: 1}
+		if r.Status == 0 && r.Error != "" {
+			c.Failures = 1
+		}
+		hostdb.AddCounts(tx, host, c)
 		rec.LastRequest = r.Fetched
 		hostdb.Put(tx, host, rec)
 		return nil

@@ -10,9 +10,11 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gonutch/crawler/core/internal/db/crawldb"
+	"github.com/gonutch/crawler/core/internal/db/hostdb"
 	"github.com/gonutch/crawler/core/internal/segment"
 	"github.com/gonutch/crawler/core/internal/step/fetch"
 	"github.com/gonutch/crawler/core/internal/step/update"
+	"github.com/gonutch/crawler/core/internal/store"
 	"github.com/gonutch/crawler/core/internal/urlkey"
 	"github.com/gonutch/crawler/sdk/model"
 )
@@ -201,7 +203,7 @@ func (p *pipeline) commitBatch(ctx context.Context, list []*fetch.Outcome) error
 				items[i].NoContent = !p.c.cfg.Fetch.StoreContent || o.Response.RawResponse == nil && len(o.Response.Body) == 0
 			}
 		}
-		if err := p.c.Segs.CommitFetches(ctx, seg, items, nil); err != nil {
+		if err := p.c.Segs.CommitFetches(ctx, seg, items, hostCounts(outs)); err != nil {
 			for _, o := range outs {
 				o.Free()
 			}
@@ -221,6 +223,34 @@ func (p *pipeline) commitBatch(ctx context.Context, list []*fetch.Outcome) error
 	}
 	p.c.log.flush()
 	return nil
+}
+
+// hostCounts adds the requests to the hosts' totals.
+func hostCounts(outs []*fetch.Outcome) func(*store.Tx) error {
+	sums := map[string]*hostdb.Counts{}
+	for _, o := range outs {
+		if o.Response == nil {
+			continue // robots.txt forbids it: nothing was asked
+		}
+		host := urlkey.Host(o.Item.URL)
+		c := sums[host]
+		if c == nil {
+			c = new(hostdb.Counts)
+			sums[host] = c
+		}
+		c.Requests++
+		c.Bytes += int64(len(o.Response.Body))
+		c.Millis += o.Response.Elapsed.Milliseconds()
+		if o.Response.Status.HTTP == 0 && o.Fetch.Status == model.StatusFetchRetry {
+			c.Failures++
+		}
+	}
+	return func(tx *store.Tx) error {
+		for host, c := range sums {
+			hostdb.AddCounts(tx, host, *c)
+		}
+		return nil
+	}
 }
 
 // releaseBatch gives URLs back unchanged. Those of a host that is held become due when
@@ -262,11 +292,6 @@ func (p *pipeline) releaseBatch(ctx context.Context, seg string, outs []*fetch.O
 // pass sends a committed outcome on.
 func (p *pipeline) pass(ctx context.Context, o *fetch.Outcome) error {
 	p.sum.fetched(&o.Fetch)
-	if p.depth == onlyFetch {
-		o.Free()
-		p.track.done(o.Item.Segment)
-		return nil
-	}
 	w := &work{hops: o.Item.Hops, free: o.Free, page: update.Page{
 		Segment: o.Item.Segment, Key: o.Item.Key, URL: o.Item.URL, Hint: o.Item.Hint, Fetch: &o.Fetch,
 		Follow: o.Follow, StoreParse: true,
@@ -279,8 +304,32 @@ func (p *pipeline) pass(ctx context.Context, o *fetch.Outcome) error {
 	} else {
 		w.release()
 	}
+	if p.depth == onlyFetch {
+		return p.fetched(ctx, w)
+	}
 	o.Response = nil // w.page.Fetch keeps o alive until it is applied; its body is not to be
 	return send(ctx, p.toParse, w)
+}
+
+// fetched is the end of "crawler fetch".
+func (p *pipeline) fetched(ctx context.Context, w *work) error {
+	w.release()
+	if w.page.Follow {
+		if err := p.parseOne(ctx, w); err != nil {
+			return err
+		}
+		if w.page.Target != "" {
+			leased, err := p.c.Applier.Follow(ctx, w.page, p.c.now())
+			if err == nil && leased {
+				err = p.follow(ctx, w)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	p.track.done(w.page.Segment)
+	return nil
 }
 
 func send[T any](ctx context.Context, ch chan<- T, v T) error {
@@ -412,7 +461,8 @@ func (p *pipeline) applyBatch(ctx context.Context, list []*work) error {
 	}
 	p.sum.applied(res)
 	for _, w := range list {
-		if w.page.Follow && w.page.Target != "" && p.eng != nil {
+		if w.page.Follow && w.page.Target != "" && res.Leased[urlkey.FromURL(w.page.Target)] {
+			delete(res.Leased, urlkey.FromURL(w.page.Target)) // two pages may lead there
 			if err := p.follow(ctx, w); err != nil {
 				return err
 			}
@@ -444,12 +494,9 @@ func (p *pipeline) storeParses(ctx context.Context, list []*work) error {
 // follow queues the target of a redirect that is to be fetched at once.
 func (p *pipeline) follow(ctx context.Context, w *work) error {
 	key := urlkey.FromURL(w.page.Target)
-	hint, ok, err := p.c.DB.Hint(w.page.Segment, key)
+	hint, _, err := p.c.DB.Hint(w.page.Segment, key)
 	if err != nil {
 		return err
-	}
-	if !ok || !p.c.DB.IsLeased(w.page.Segment, key) {
-		return nil
 	}
 	p.track.add(w.page.Segment, 1)
 	back := p.eng.AddFront(fetch.Item{

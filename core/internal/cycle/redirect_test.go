@@ -9,7 +9,8 @@ import (
 
 func redirects() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
-		"/":   page("root", "/r1", "/loop1", "/self", "/known", "/far1"),
+		"/":     page("root", "/r1", "/loop1", "/self", "/known", "/far1", "/two1", "/two2", "/two"),
+		"/two1": moved("/two"), "/two2": moved("/two"), "/two": page("two"), // all in one fetch list
 		"/r1": moved("/r2"), "/r2": moved("/t"), "/t": page("target"),
 		"/loop1": moved("/loop2"), "/loop2": moved("/loop1"),
 		"/self":  moved("/self"),
@@ -24,6 +25,7 @@ func TestRedirects(t *testing.T) {
 	want := map[string]string{
 		"/": "db_fetched", "/r1": "db_redir_perm", "/r2": "db_redir_perm", "/t": "db_fetched", "/loop1": "db_redir_perm", "/loop2": "db_redir_perm",
 		"/self": "db_redir_perm", "/known": "db_redir_perm", "/far1": "db_redir_perm", "/far2": "db_redir_perm", "/far3": "db_redir_perm", "/far4": "db_fetched",
+		"/two1": "db_redir_perm", "/two2": "db_redir_perm", "/two": "db_fetched",
 	}
 	for _, c := range []struct {
 		max    string
@@ -50,6 +52,45 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
+// TestFetchFollows: "crawler fetch" follows redirects as the run does.
+func TestFetchFollows(t *testing.T) {
+	run := newWorld(t, redirects(), "http.redirect_max=9")
+	run.run()
+	w := newWorld(t, redirects(), "http.redirect_max=9")
+	for {
+		seg, _, err := w.cycle.Generate(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seg == "" {
+			break
+		}
+		if _, err := w.cycle.Fetch(t.Context(), seg, nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.cycle.Update(t.Context(), seg); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.cycle.Invert(t.Context(), seg); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.cycle.Index(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if d := cmp.Diff(run.final(), w.final()); d != "" {
+		t.Errorf("(-run +steps):\n%s", d)
+	}
+	metas, err := w.cycle.Segments(t.Context())
+	if err != nil || len(metas) != 2 {
+		t.Errorf("%d segments, want 2; %v", len(metas), err)
+	}
+	c, err := w.Hosts.Counts("127.0.0.1")
+	if err != nil || c.Requests != 16 || c.Bytes == 0 || c.Failures != 0 { // 15 pages and robots.txt
+		t.Errorf("%+v %v", c, err)
+	}
+}
+
 // TestRedirectExceededSkip: a chain that is too long is not gone on with.
 func TestRedirectExceededSkip(t *testing.T) {
 	w := newWorld(t, redirects(), "http.redirect_max=2", "http.redirect_max_exceeded_skip=true")
@@ -67,7 +108,7 @@ func TestRobotsKept(t *testing.T) {
 	if d := cmp.Diff(plain.final(), kept.final()); d != "" {
 		t.Error(d)
 	}
-	if rep.Fetched != 12 {
+	if rep.Fetched != 15 {
 		t.Errorf("%d pages fetched", rep.Fetched)
 	}
 }
@@ -93,7 +134,7 @@ func TestRounds(t *testing.T) {
 	if rep := w.run(); rep.Rounds != 2 {
 		t.Errorf("%d rounds", rep.Rounds)
 	}
-	if n := len(w.statuses()); n != 9 {
+	if n := len(w.statuses()); n != 12 {
 		t.Errorf("%d URLs", n)
 	}
 	w.run()

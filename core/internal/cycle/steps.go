@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"sync"
 	"time"
 
 	"github.com/gonutch/crawler/core/internal/db/crawldb"
@@ -180,23 +181,35 @@ func (c *Cycle) Fetch(ctx context.Context, seg string, stop <-chan struct{}) (Re
 		if err != nil {
 			return err
 		}
-		eng.Close()
-		done := make(chan struct{})
-		defer close(done)
-		go func() {
-			select {
-			case <-stop:
-				eng.Stop()
-			case <-done:
-			}
-		}()
-		return eng.Run(ctx)
+		ctx, cancel := context.WithCancel(ctx)
+		var wg sync.WaitGroup
+		wg.Go(func() { p.closeWhenThrough(ctx, seg, stop) })
+		err = eng.Run(ctx)
+		cancel()
+		wg.Wait()
+		return err
 	})
 	if err == nil && p.track.left(seg) == 0 {
 		err = d.setState(ctx, seg, segment.StateFetched)
 	}
 	sum.change(func(r *Report) { r.Elapsed = d.now().Sub(start) })
 	return sum.Report(), err
+}
+
+// closeWhenThrough ends the engine's work when every URL of the segment is through,
+// redirects that are followed included, or when stop is closed.
+func (p *pipeline) closeWhenThrough(ctx context.Context, seg string, stop <-chan struct{}) {
+	for p.track.left(seg) > 0 {
+		select {
+		case <-p.track.changed:
+		case <-stop:
+			p.eng.Stop()
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+	p.eng.Close()
 }
 
 // Parse is "crawler parse": it parses the fetched pages of a segment.

@@ -273,14 +273,18 @@ func (g *Segments) GetContent(seg string, key urlkey.Key) (*model.Content, error
 	if err != nil {
 		return nil, err
 	}
-	if f == nil || f.WARC.File == "" {
+	if f == nil {
 		return nil, fmt.Errorf("content of %s in segment %s: %w", key, seg, ErrNoContent)
 	}
 	return g.Content(seg, f)
 }
 
-// Content returns the stored document of f, a crawl_fetch record of seg.
+// Content returns the stored document of f, a crawl_fetch record of seg. It is ErrNoContent when
+// the fetch left none.
 func (g *Segments) Content(seg string, f *Fetch) (*model.Content, error) {
+	if f.WARC.File == "" {
+		return nil, fmt.Errorf("content of %s in segment %s: %w", f.URL, seg, ErrNoContent)
+	}
 	raw, err := g.readMember(seg, f.WARC)
 	if err == nil {
 		var c *model.Content

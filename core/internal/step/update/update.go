@@ -133,6 +133,7 @@ type Result struct {
 	Skipped     int // applied before
 	ScoreErrors int // pages whose score a plugin could not hand on
 	ByStatus    map[model.Status]int64
+	Leased      map[urlkey.Key]bool // targets of redirects, to be fetched at once
 }
 
 // prepared is a page with its targets and what it hands on to them.
@@ -145,7 +146,7 @@ type prepared struct {
 
 // Apply applies pages in one batch.
 func (a *Applier) Apply(ctx context.Context, pages []Page, now time.Time) (Result, error) {
-	res := Result{ByStatus: map[model.Status]int64{}}
+	res := Result{ByStatus: map[model.Status]int64{}, Leased: map[urlkey.Key]bool{}}
 	prep, err := a.prepare(ctx, pages, &res)
 	if err != nil {
 		return res, err
@@ -153,8 +154,15 @@ func (a *Applier) Apply(ctx context.Context, pages []Page, now time.Time) (Resul
 	err = a.db.Update(ctx, func(tx *crawldb.Tx) error {
 		res.Applied, res.Skipped = 0, 0
 		clear(res.ByStatus)
+		clear(res.Leased)
 		for i := range prep {
 			status, err := a.apply(tx, &prep[i], now)
+			if err == nil && status != 0 && prep[i].Follow && prep[i].Target != "" {
+				var leased bool
+				if leased, err = a.follow(tx, &prep[i], now); leased {
+					res.Leased[prep[i].keys[0]] = true
+				}
+			}
 			if err != nil {
 				return fmt.Errorf("update %s: %w", prep[i].URL, err)
 			}
@@ -296,9 +304,6 @@ func (a *Applier) apply(tx *crawldb.Tx, p *prepared, now time.Time) (model.Statu
 	rec.Datum = next
 	tx.Put(p.Key, rec)
 	tx.Rescore(p.Key)
-	if p.Follow && p.Target != "" {
-		return next.Status, a.follow(tx, p, now)
-	}
 	return next.Status, nil
 }
 
@@ -366,32 +371,46 @@ func (a *Applier) representative(p *prepared, meta []model.Metadata) []model.Met
 	return []model.Metadata{m}
 }
 
+// Follow leases the target of a redirect without applying the page: "crawler fetch"
+// follows redirects before updatedb comes. A target that is known and not to be fetched now
+// is left alone. It reports whether the target was leased.
+func (a *Applier) Follow(ctx context.Context, page Page, now time.Time) (leased bool, err error) {
+	p := prepared{Page: &page}
+	if err := a.targets(&p); err != nil {
+		return false, err
+	}
+	err = a.db.Update(ctx, func(tx *crawldb.Tx) error {
+		leased, err = a.follow(tx, &p, now)
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("follow redirect of %s: %w", page.URL, err)
+	}
+	return leased, nil
+}
+
 // follow leases the target of a redirect in the page's segment, unless it is known
-// and not to be fetched now.
-func (a *Applier) follow(tx *crawldb.Tx, p *prepared, now time.Time) error {
+// and not to be fetched now, or in a fetch list already. It reports whether it did.
+func (a *Applier) follow(tx *crawldb.Tx, p *prepared, now time.Time) (bool, error) {
 	key := p.keys[0]
 	rec, err := tx.Get(key)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if rec != nil && rec.Datum.FetchTime.After(now) {
-		return nil
+		return false, nil
 	}
 	if rec == nil {
 		d, ok := transition.Linked(nil, transition.Link{}, now, a.cfg.Rules)
 		if !ok {
-			return nil
+			return false, nil
 		}
-		if len(p.keys) == 1 && p.Target != "" {
-			if m := a.representative(p, nil); m != nil {
-				d.Metadata = m[0]
-			}
+		if m := a.representative(p, nil); m != nil {
+			d.Metadata = m[0]
 		}
-		rec = &crawldb.Record{Datum: d}
-		tx.Put(key, rec)
+		tx.Put(key, &crawldb.Record{Datum: d})
 	}
-	_, err = tx.AddLease(p.Segment, key)
-	return err
+	return tx.AddLease(p.Segment, key)
 }
 
 // outcome gathers what the state machine needs.
