@@ -35,6 +35,9 @@ db {
 cycle {
   wait = "20s"
 }
+indexer {
+  enabled = false
+}
 `)
 	start := time.Now()
 	out := mustRun(t, "run", "--json", "--config", config, "--dir", dir, "--seeds", "http://host0.test/",
