@@ -350,7 +350,7 @@ func TestReadOnlyAndFullDisk(t *testing.T) {
 	})
 }
 
-// fat serves pages of about 700 KB that hardly compress.
+// fat serves pages of about 700 KB that hardly compress and have little text.
 type fat struct{}
 
 const fatPages = 90
@@ -367,6 +367,8 @@ func (fat) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
+	fmt.Fprintf(w, "<p>page %s<!--", r.URL.Path)
+	defer fmt.Fprint(w, "-->")
 	x := uint64(len(r.URL.Path)) + uint64(r.URL.Path[len(r.URL.Path)-1])<<8
 	for range 700_000 / 16 {
 		x = x*6364136223846793005 + 1442695040888963407
