@@ -146,6 +146,21 @@ func TestBadConfiguration(t *testing.T) {
 	}
 }
 
+// TestBadProgram: a plugin's file that can't be executed, or is no program.
+func TestBadProgram(t *testing.T) {
+	folder := t.TempDir()
+	writeFile(t, folder, "urlfilter-mine/plugin.hcl", "id = \"urlfilter-mine\"\nname = \"Mine\"\nversion = \"1.0.0\"\napi = 1\ncommand = [\"./urlfilter-mine\"]\nprovide \"urlfilter\" {}\n")
+	program := writeFile(t, folder, "urlfilter-mine/urlfilter-mine", "this is text")
+	config := writeFile(t, t.TempDir(), "site.hcl", agent+fmt.Sprintf("plugin {\n  folders = [%q]\n  add = [\"urlfilter-mine\"]\n}\n", folder))
+	dir := filepath.Join(t.TempDir(), "crawl")
+	args := []string{"run", "--config", config, "--dir", dir, "--seeds", "http://h0.test/"}
+	badRun(t, 1, []string{"plugin.hcl", "can't be executed: chmod +x", program}, args...)
+	if err := os.Chmod(program, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	badRun(t, 1, []string{"start plugin urlfilter-mine: fork/exec", program, "exec format error", "#!"}, args...)
+}
+
 // newCrawl is a finished crawl of three pages.
 func newCrawl(t *testing.T) (dir, config string) {
 	t.Helper()

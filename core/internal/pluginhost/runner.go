@@ -58,7 +58,7 @@ func (r *runner) Start(context.Context) error {
 		var err error
 		if files[i], files[i+1], err = os.Pipe(); err != nil {
 			closeFiles(files[:i])
-			return fmt.Errorf("start plugin %s: %w", r.name, err)
+			return fmt.Errorf("make pipes: %w", err)
 		}
 	}
 	outR, outW, errR, errW, lifeR, lifeW := files[0], files[1], files[2], files[3], files[4], files[5]
@@ -76,7 +76,10 @@ func (r *runner) Start(context.Context) error {
 	closeFiles([]*os.File{outW, errW, lifeR})
 	if err != nil {
 		closeFiles([]*os.File{outR, errR, lifeW})
-		return fmt.Errorf("start plugin %s: %w", r.name, err)
+		if errors.Is(err, syscall.ENOEXEC) {
+			err = fmt.Errorf("%w: it is neither a program for this system nor a script that starts with #!", err)
+		}
+		return err
 	}
 	r.outR, r.errR, r.lifeline = outR, errR, lifeW
 	r.guard.add(r.pid)
