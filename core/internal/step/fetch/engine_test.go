@@ -197,7 +197,9 @@ func TestTimeLimit(t *testing.T) {
 		if d := cmp.Diff(want, b.results(t)); d != "" {
 			t.Error(d)
 		}
+		b.mu.Lock()
 		b.outs = nil
+		b.mu.Unlock()
 		b.eng.StartRound() // the next round has its own time
 		b.fetchMore(t, "http://a/2")
 		if err := <-done; err != nil {
@@ -303,11 +305,13 @@ func TestBudgetHoldsBack(t *testing.T) {
 		if n := b.eng.Stats.Requests.Load(); n != 2 { // 32 KiB and the next one's 32 KiB
 			t.Errorf("%d pages fetched with a full budget", n)
 		}
+		b.mu.Lock()
 		for _, o := range b.outs {
 			o.Free()
 			o.Free()
 		}
 		b.keep = false
+		b.mu.Unlock()
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}

@@ -240,6 +240,8 @@ func (b *bench) fetch(t *testing.T, urls ...string) {
 // two outcomes.
 func (b *bench) results(t *testing.T) map[string]string {
 	t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	got := map[string]string{}
 	for _, o := range b.outs {
 		if o.Extra {
