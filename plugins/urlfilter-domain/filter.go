@@ -61,8 +61,8 @@ func (f *Filter) FilterURL(_ context.Context, url string) (urlfilter.Verdict, er
 	if p.Host == "" {
 		return urlfilter.Verdict{Reason: "URL without host"}, nil
 	}
-	if l, ok := f.set.Find(p.Host); ok {
-		return urlfilter.Verdict{Accept: true, Reason: l.String()}, nil
+	if where, ok := f.set.Find(p.Host); ok {
+		return urlfilter.Verdict{Accept: true, Reason: where}, nil
 	}
 	return urlfilter.Verdict{Reason: "neither host nor domain nor public suffix is listed"}, nil
 }

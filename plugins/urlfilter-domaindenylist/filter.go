@@ -61,8 +61,8 @@ func (f *Filter) FilterURL(_ context.Context, url string) (urlfilter.Verdict, er
 	if p.Host == "" {
 		return urlfilter.Verdict{Accept: true}, nil
 	}
-	if l, ok := f.set.Find(p.Host); ok {
-		return urlfilter.Verdict{Reason: l.String()}, nil
+	if where, ok := f.set.Find(p.Host); ok {
+		return urlfilter.Verdict{Reason: where}, nil
 	}
 	return urlfilter.Verdict{Accept: true}, nil
 }

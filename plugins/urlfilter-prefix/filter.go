@@ -43,10 +43,7 @@ func build(env sdk.Env) (*sdk.Extensions, error) {
 	return &sdk.Extensions{URLFilter: f}, nil
 }
 
-type prefix struct {
-	text string
-	line librule.Line
-}
+type prefix struct{ text, where string }
 
 // Filter accepts URLs that start with one of its prefixes (Nutch's
 // PrefixURLFilter). It is safe for concurrent use.
@@ -70,7 +67,7 @@ func New(lines *librule.Lines) (*Filter, error) {
 			errs = append(errs, l.Errorf("white space before the prefix (Nutch ignores such lines): remove it, or write # before it"))
 			continue
 		}
-		all = append(all, prefix{text, l})
+		all = append(all, prefix{text, l.String()})
 	}
 	if len(all) == 0 && len(errs) == 0 {
 		errs = append(errs, fmt.Errorf("%s: no prefixes: every URL would be rejected", lines.Name))
@@ -93,7 +90,7 @@ func (f *Filter) FilterURL(_ context.Context, url string) (urlfilter.Verdict, er
 		i--
 	}
 	if i >= 0 && strings.HasPrefix(url, f.prefixes[i].text) {
-		return urlfilter.Verdict{Accept: true, Reason: f.prefixes[i].line.String()}, nil
+		return urlfilter.Verdict{Accept: true, Reason: f.prefixes[i].where}, nil
 	}
 	return urlfilter.Verdict{Reason: "starts with none of the prefixes"}, nil
 }

@@ -14,16 +14,15 @@ import (
 	"github.com/gonutch/crawler/plugins/internal/liburl"
 )
 
-// Set is a set of names with the lines they stand at. It is safe for concurrent
-// use.
+// Set is a set of names. It is safe for concurrent use.
 type Set struct {
-	names map[string]librule.Line
+	names map[string]string // name → its line with the place
 }
 
 // Parse reads one suffix, domain or host per line, with # comments. All faulty
 // lines are reported together.
 func Parse(in *librule.Lines) (*Set, error) {
-	s := &Set{names: map[string]librule.Line{}}
+	s := &Set{names: map[string]string{}}
 	var errs []error
 	for _, l := range in.Lines {
 		if l.Empty() {
@@ -36,7 +35,7 @@ func Parse(in *librule.Lines) (*Set, error) {
 		}
 		key := liburl.HostKey(name)
 		if _, had := s.names[key]; !had {
-			s.names[key] = l
+			s.names[key] = l.String()
 		}
 	}
 	return s, errors.Join(errs...)
@@ -45,9 +44,9 @@ func Parse(in *librule.Lines) (*Set, error) {
 // Len is the number of names.
 func (s *Set) Len() int { return len(s.names) }
 
-// Find returns the line that names the host, its registered domain or its
-// public suffix, in this order.
-func (s *Set) Find(host string) (librule.Line, bool) {
+// Find returns the line, with its place, that names the host, its registered
+// domain or its public suffix, in this order.
+func (s *Set) Find(host string) (where string, ok bool) {
 	key := liburl.HostKey(host)
 	if l, ok := s.names[key]; ok {
 		return l, true

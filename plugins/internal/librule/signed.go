@@ -20,7 +20,7 @@ type Signed struct {
 type signed struct {
 	accept bool
 	match  Matcher
-	line   Line
+	where  string // the line with its place
 	scope  string // host or domain that the rule counts for; "" for all
 }
 
@@ -43,7 +43,7 @@ func CompileSigned(in *Lines, compile func(l Line, expr string) (Matcher, error)
 				errs = append(errs, l.Errorf("%w", err))
 				continue
 			}
-			s.rules = append(s.rules, signed{accept: l.Text[0] == '+', match: m, line: l, scope: scope})
+			s.rules = append(s.rules, signed{accept: l.Text[0] == '+', match: m, where: l.String(), scope: scope})
 		case '>':
 			name := strings.TrimSpace(l.Text[1:])
 			if err := liburl.CheckHost(name); err != nil {
@@ -86,10 +86,10 @@ func (s *Signed) Judge(url string) (accept bool, reason string, err error) {
 		}
 		found, err := r.match(url)
 		if err != nil {
-			return false, r.line.String() + " (time limit)", err
+			return false, r.where + " (time limit)", err
 		}
 		if found {
-			return r.accept, r.line.String(), nil
+			return r.accept, r.where, nil
 		}
 	}
 	return false, "no rule matches", nil
