@@ -26,6 +26,9 @@ const (
 	metaWork     = "Work-Type"
 )
 
+// maxRDF is how many bytes of RDF are read.
+const maxRDF = 64 << 10
+
 // Plugin returns the plugin.
 func Plugin() sdk.Plugin { return sdk.Plugin{Manifest: manifest, New: build} }
 
@@ -109,7 +112,7 @@ func rdf(body []byte) (license, work string) {
 	if i < 0 {
 		return "", ""
 	}
-	body = body[i:]
+	body = body[i:min(len(body), i+maxRDF)]
 	if i = bytes.Index(body, []byte("</rdf:RDF>")); i >= 0 {
 		body = body[:i]
 	}

@@ -111,6 +111,17 @@ func TestConformance(t *testing.T) {
 	plugintest.Run(t, structured.Plugin(), plugintest.Options{})
 }
 
+// TestHostile: properties within properties don't multiply the page.
+func TestHostile(t *testing.T) {
+	outer := "<div itemscope>" + strings.Repeat("<b itemprop=name>", 100) + strings.Repeat("word ", 150000)
+	in := &parsefilter.Input{Parse: model.Parse{Facts: []model.FactResult{{}, {}, {Values: []string{outer}}}}}
+	p := libtest.Must(t, structured.Plugin(), `{"multivalued": ["*"], "max_values": 1000}`).ParseFilter
+	patch, err := p.FilterParse(t.Context(), in)
+	if err != nil || len(patch.SetMeta["headline"]) != 1 || len(patch.SetMeta["headline"][0]) > 1<<20 {
+		t.Errorf("%d values, %v", len(patch.SetMeta["headline"]), err)
+	}
+}
+
 func FuzzFacts(f *testing.F) {
 	f.Add(`{"@graph":[{"@type":"A","name":["x",{"@value":1}]}]}`, `<tr itemscope itemtype="a b"><td itemprop="name">x`)
 	f.Add(`[[[{"image":null}]]]`, `<body itemscope><p itemscope itemprop=author>`)

@@ -139,8 +139,15 @@ func value(n *html.Node, scope bool, depth int) any {
 	return b.String()
 }
 
+// maxText bounds the text of one property: properties within properties would
+// otherwise gather the same text again and again.
+const maxText = 64 << 10
+
 func text(n *html.Node, b *strings.Builder) {
 	for k := range n.Descendants() {
+		if b.Len() > maxText {
+			return
+		}
 		if k.Type == html.TextNode && k.Parent.DataAtom != atom.Script && k.Parent.DataAtom != atom.Style {
 			b.WriteString(k.Data)
 		}
