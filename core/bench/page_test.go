@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -27,11 +26,6 @@ import (
 	"github.com/gonutch/crawler/core/internal/testweb"
 	"github.com/gonutch/crawler/core/internal/urlkey"
 	"github.com/gonutch/crawler/plugins"
-	opic "github.com/gonutch/crawler/plugins/scoring-opic"
-	urlfilterregex "github.com/gonutch/crawler/plugins/urlfilter-regex"
-	urlfiltervalidator "github.com/gonutch/crawler/plugins/urlfilter-validator"
-	urlnormalizerbasic "github.com/gonutch/crawler/plugins/urlnormalizer-basic"
-	urlnormalizerregex "github.com/gonutch/crawler/plugins/urlnormalizer-regex"
 	"github.com/gonutch/crawler/sdk"
 	"github.com/gonutch/crawler/sdk/extension/scoring"
 	"github.com/gonutch/crawler/sdk/extension/urlnormalizer"
@@ -153,28 +147,47 @@ func chainRun(b *testing.B, all []*model.Content, local bool) (total time.Durati
 	return cpu(b) - start, links
 }
 
+// extensions builds a built-in plugin with its default settings inside this
+// process.
+func extensions(b *testing.B, id string) *sdk.Extensions {
+	b.Helper()
+	cfg, err := config.Load(config.Options{Defaults: crawler.Defaults()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	manifests, _, err := crawl.Plugins(cfg, plugins.Builtins(), hclog.NewNullLogger())
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, p := range plugins.Builtins() {
+		for _, m := range manifests {
+			if m.ID != id || !bytes.Equal(m.Source, p.Manifest) {
+				continue
+			}
+			settings, _, err := cfg.PluginSettings(m)
+			if err != nil {
+				b.Fatal(err)
+			}
+			ext, err := p.New(sdk.Env{Settings: settings, Logger: hclog.NewNullLogger()})
+			if err != nil {
+				b.Fatal(err)
+			}
+			return ext
+		}
+	}
+	b.Fatalf("no built-in plugin %s", id)
+	return nil
+}
+
 // plainRun is what a crawler in one process would do: an x/net/html tree, links and
 // text out of it, and the same rules as function calls.
 func plainRun(b *testing.B, all []*model.Content) (perPage time.Duration, links int64) {
 	b.Helper()
-	read := func(name string) string {
-		src, err := os.ReadFile(filepath.Join("..", "..", "plugins", name))
-		if err != nil {
-			b.Fatal(err)
-		}
-		return string(src)
-	}
-	basic := &urlnormalizerbasic.Normalizer{Config: urlnormalizerbasic.Config{HostIDN: "to_ascii", HostTrimTrailingDot: true}}
-	regex, err := urlnormalizerregex.Parse("rules", []byte(read("urlnormalizer-regex/regex-normalize.xml")), time.Second)
-	if err != nil {
-		b.Fatal(err)
-	}
-	filter, err := urlfilterregex.Compile("rules", read("urlfilter-regex/regex-urlfilter.txt"), time.Second)
-	if err != nil {
-		b.Fatal(err)
-	}
-	valid := &urlfiltervalidator.Filter{Config: urlfiltervalidator.Config{MaxLength: 4096, LocalNames: true, IPHosts: true, MaxLoops: 3}}
-	score := opic.New(opic.Config{Mode: "opic", Internal: 1, External: 1, Power: 0.5})
+	basic := extensions(b, "urlnormalizer-basic").URLNormalizer
+	regex := extensions(b, "urlnormalizer-regex").URLNormalizer
+	filter := extensions(b, "urlfilter-regex").URLFilter
+	valid := extensions(b, "urlfilter-validator").URLFilter
+	score := extensions(b, "scoring-opic").Scoring
 	ctx := context.Background()
 	start := cpu(b)
 	for _, in := range all {
