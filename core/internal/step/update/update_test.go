@@ -416,3 +416,18 @@ func TestIndexable(t *testing.T) {
 		}
 	}
 }
+
+// TestFollowTogether: two redirects to one unknown page lease it once.
+func TestFollowTogether(t *testing.T) {
+	b := newBench(t)
+	b.put(model.StatusDBUnfetched, a, y)
+	b.generate(s1)
+	p, q := b.page(s1, a, model.StatusFetchRedirPerm), b.page(s1, y, model.StatusFetchRedirTemp)
+	p.Target, p.Follow, q.Target, q.Follow = x, true, x, true
+	if r := b.apply(p, q); len(r.Leased) != 1 || !r.Leased[urlkey.FromURL(x)] {
+		t.Errorf("%+v", r)
+	}
+	if n := b.db.LeasedCount(s1); n != 1 {
+		t.Errorf("%d leased", n)
+	}
+}
