@@ -91,7 +91,7 @@ type Filter struct {
 // FilterParse implements parsefilter.Filter.
 func (f *Filter) FilterParse(_ context.Context, in *parsefilter.Input) (*parsefilter.Patch, error) {
 	for _, how := range f.Policy {
-		lang := ""
+		var lang string
 		if how == "detect" {
 			lang = detect(&in.Parse)
 		} else {

@@ -50,7 +50,7 @@ func (f *Filter) FilterParse(_ context.Context, in *parsefilter.Input) (*parsefi
 	text := libcharset.Decode(in.Content.Body, libcharset.Options{ContentType: in.Content.ContentType, HTML: true, MinConfidence: 50, Default: "windows-1252"})
 	doc, err := html.ParseWithOptions(bytes.NewReader(text.Text), html.ParseOptionEnableScripting(false))
 	if err != nil {
-		return &parsefilter.Patch{SetMeta: model.Metadata{metaTree: {"no tree: " + err.Error()}}}, nil
+		return &parsefilter.Patch{SetMeta: model.Metadata{metaTree: {"no tree: " + err.Error()}}}, nil //nolint:nilerr // the dump says it
 	}
 	d := dump{max: f.max}
 	d.children(doc, 0)

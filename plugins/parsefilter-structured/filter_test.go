@@ -69,7 +69,8 @@ func TestFields(t *testing.T) {
 		{"microdata off", `{"microdata": []}`, `<p itemscope><b itemprop=name>N</b></p>`, nil},
 		{
 			"own fields, by type", `{"fields": {}, "add_fields": {"who": "ld:Person/name", "n": "ld:x.y, keywords"}, "multivalued": ["*"]}`,
-			ld(`{"name":"N","author":{"@type":"Person","name":"Ann"},"x":[{"y":1},{"y":true}]}`), model.Metadata{"who": {"Ann"}, "n": {"1", "true"}},
+			ld(`{"name":"N","author":{"@type":"Person","name":"Ann"},"x":[{"y":1},{"y":true}]}`),
+			model.Metadata{"who": {"Ann"}, "n": {"1", "true"}},
 		},
 		{"a field less", `{"add_fields": {"headline": ""}}`, ld(`{"name":"N"}`), nil},
 		{"limit of values", `{"max_values": 2}`, ld(`{"keywords":["a","b","c"]}`), model.Metadata{"tags": {"a", "b"}}},
@@ -113,7 +114,7 @@ func TestConformance(t *testing.T) {
 
 // TestHostile: properties within properties don't multiply the page.
 func TestHostile(t *testing.T) {
-	outer := "<div itemscope>" + strings.Repeat("<b itemprop=name>", 100) + strings.Repeat("word ", 150000)
+	outer := "<div itemscope>" + strings.Repeat("<b itemprop=name>", 100) + strings.Repeat("word ", 30000)
 	in := &parsefilter.Input{Parse: model.Parse{Facts: []model.FactResult{{}, {}, {Values: []string{outer}}}}}
 	p := libtest.Must(t, structured.Plugin(), `{"multivalued": ["*"], "max_values": 1000}`).ParseFilter
 	patch, err := p.FilterParse(t.Context(), in)

@@ -82,8 +82,8 @@ func (r *reader) fact(hb *hclsyntax.Block) {
 		text("arg", &f.Arg), text("attr", &f.Attr), whole("max", &f.Max, "0", "100000"),
 		{Setting{Name: "setting", Type: String}, func(v any, at hcl.Range) { f.Setting = v.(string); r.factSettings[len(r.m.Needs.Facts)] = at }},
 	}, nil)
-	if at, ok := given["setting"]; ok {
-		r.factOfSetting(f, at, given, takesArg[hb.Labels[0]])
+	if _, ok := given["setting"]; ok {
+		r.factOfSetting(f, given, takesArg[hb.Labels[0]])
 	} else if takesArg[hb.Labels[0]] && f.Arg == "" {
 		r.problem(hb.DefRange(), "fact %q needs arg: what to look for", f.Kind)
 	}
@@ -94,7 +94,7 @@ func (r *reader) fact(hb *hclsyntax.Block) {
 }
 
 // factOfSetting checks a fact whose arguments a setting gives.
-func (r *reader) factOfSetting(f Fact, at hcl.Range, given map[string]hcl.Range, takesArg bool) {
+func (r *reader) factOfSetting(f Fact, given map[string]hcl.Range, takesArg bool) {
 	if arg, ok := given["arg"]; ok {
 		r.problem(arg, "fact %q: either arg or setting, not both", f.Kind)
 	}

@@ -30,7 +30,8 @@ func TestFactsOfSettings(t *testing.T) {
 		{`{"fields": {}, "names": []}`, []model.Fact{ld}, ""},
 		{
 			`{"fields": {"b": "b::attr(x)", "a": "a"}, "names": ["n", "m"]}`,
-			[]model.Fact{ld, {Kind: sel, Arg: "a", Max: 7}, {Kind: sel, Arg: "b", Attr: "x", Max: 7}, {Kind: model.FactMeta, Arg: "n"}, {Kind: model.FactMeta, Arg: "m"}}, "",
+			[]model.Fact{ld, {Kind: sel, Arg: "a", Max: 7}, {Kind: sel, Arg: "b", Attr: "x", Max: 7}, {Kind: model.FactMeta, Arg: "n"}, {Kind: model.FactMeta, Arg: "m"}},
+			"",
 		},
 		{`{"fields": {"a": "a::b"}}`, nil, `setting fields of plugin parsefilter-a: selector "a::b" ends in ::b; write ::text, ::html or ::attr(name)`},
 		{`{"names": {}}`, nil, "setting names of plugin parsefilter-a: json: cannot unmarshal"},
