@@ -130,8 +130,10 @@ func TestBadConfiguration(t *testing.T) {
 		"no match":        {agent + "plugin {\n  includes = \"protocol-http|parse-(htm|text)\"\n}\n", 2, []string{"site.hcl:9:", "parse-htm"}},
 		"plugin setting":  {agent + "plugin \"urlfilter-regex\" {\n  fil = \"x\"\n}\n", 2, []string{"site.hcl:9:3: ", "fil", `did you mean "file"`}},
 		"plugin file":     {agent + "plugin \"urlfilter-regex\" {\n  file = \"nosuch.txt\"\n}\n", 2, []string{"site.hcl:9:", "nosuch.txt"}},
-		"manifest": {agent + plug("wrong", good+"provide \"urlfiltr\" {}\nsetting \"a\" {\n  type = \"integer\"\n}\n"), 2,
-			[]string{"plugin.hcl:6:9: ", `did you mean "urlfilter"`, "plugin.hcl:8:10: ", "needs a meaning"}},
+		"manifest": {
+			agent + plug("wrong", good+"provide \"urlfiltr\" {}\nsetting \"a\" {\n  type = \"integer\"\n}\n"), 2,
+			[]string{"plugin.hcl:6:9: ", `did you mean "urlfilter"`, "plugin.hcl:8:10: ", "needs a meaning"},
+		},
 		"no program": {agent + plug("unbuilt", good+"provide \"urlfilter\" {}\n"), 1, []string{"plugin.hcl", "urlfilter-mine", "not built yet?"}},
 		"no folder":  {agent + "plugin {\n  folders = [\"nosuch\"]\n}\n", 1, []string{"plugin folder", "nosuch"}},
 	} {

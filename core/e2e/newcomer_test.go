@@ -74,17 +74,27 @@ func TestFirstMistakes(t *testing.T) {
 		code        int
 		words       []string
 	}{
-		"the crawler has no name": {"http {\n  agent_name = \"\"\n}\n", "http://example.org/\n", 2,
-			[]string{"site.hcl:2:", "http.agent_name is empty", "agent_name = \"mycrawler\""}},
-		"a number without a unit": {name + "fetcher {\n  server_delay = 5\n}\n", "http://example.org/\n", 2,
-			[]string{"site.hcl:6:18: ", "has no unit", "write \"5s\""}},
+		"the crawler has no name": {
+			"http {\n  agent_name = \"\"\n}\n", "http://example.org/\n", 2,
+			[]string{"site.hcl:2:", "http.agent_name is empty", "agent_name = \"mycrawler\""},
+		},
+		"a number without a unit": {
+			name + "fetcher {\n  server_delay = 5\n}\n", "http://example.org/\n", 2,
+			[]string{"site.hcl:6:18: ", "has no unit", "write \"5s\""},
+		},
 		"the property's Nutch name": {name + "db {\n  max.outlinks.per.page = 50\n}\n", "http://example.org/\n", 2, []string{"site.hcl:6:"}},
-		"a setting misspelt": {name + "db {\n  ignore_externel_links = true\n}\n", "http://example.org/\n", 2,
-			[]string{"site.hcl:6:3: ", "did you mean \"ignore_external_links\""}},
-		"a plugin that is not there": {name + "plugin {\n  add = [\"parse-pdf\"]\n  remove = [\"parse-txt\"]\n}\n", "http://example.org/\n", 2,
-			[]string{"site.hcl:7:", "there is no plugin \"parse-txt\"", "did you mean \"parse-text\""}},
-		"a seed without a scheme": {name, "# my sites\nexample.org\n", 1,
-			[]string{"seeds.txt:2: ", "did you mean \"https://example.org\""}},
+		"a setting misspelt": {
+			name + "db {\n  ignore_externel_links = true\n}\n", "http://example.org/\n", 2,
+			[]string{"site.hcl:6:3: ", "did you mean \"ignore_external_links\""},
+		},
+		"a plugin that is not there": {
+			name + "plugin {\n  add = [\"parse-pdf\"]\n  remove = [\"parse-txt\"]\n}\n", "http://example.org/\n", 2,
+			[]string{"site.hcl:7:", "there is no plugin \"parse-txt\"", "did you mean \"parse-text\""},
+		},
+		"a seed without a scheme": {
+			name, "# my sites\nexample.org\n", 1,
+			[]string{"seeds.txt:2: ", "did you mean \"https://example.org\""},
+		},
 	} {
 		t.Run(what, func(t *testing.T) {
 			tmp := t.TempDir()

@@ -42,8 +42,10 @@ type docs struct {
 
 func shortDocs() []docs {
 	return []docs{
-		{host: "pg.test", dir: "/usr/share/doc/postgresql-doc-15/html", start: "index.html", pkg: "postgresql-doc-15", pages: 1000,
-			robots: "User-agent: *\nDisallow: /ecpg-\nDisallow: /release-prior\n"},
+		{
+			host: "pg.test", dir: "/usr/share/doc/postgresql-doc-15/html", start: "index.html", pkg: "postgresql-doc-15", pages: 1000,
+			robots: "User-agent: *\nDisallow: /ecpg-\nDisallow: /release-prior\n",
+		},
 		{host: "git.test", dir: "/usr/share/doc/git/html", start: "git.html", pkg: "git-doc", pages: 150},
 	}
 }
@@ -51,8 +53,10 @@ func shortDocs() []docs {
 func longDocs() []docs {
 	return append(shortDocs(),
 		docs{host: "boost.test", dir: "/usr/share/doc/libboost1.81-doc/doc/html", start: "index.html", pkg: "libboost1.81-doc", pages: 2500},
-		docs{host: "py.test", dir: "/usr/share/doc/python3-doc/html", start: "index.html", pkg: "python3-doc", pages: 400,
-			robots: "User-agent: *\nDisallow: /c-api/\n"})
+		docs{
+			host: "py.test", dir: "/usr/share/doc/python3-doc/html", start: "index.html", pkg: "python3-doc", pages: 400,
+			robots: "User-agent: *\nDisallow: /c-api/\n",
+		})
 }
 
 // unwanted is the suffix rule of both downloaders, as an extended regular expression.

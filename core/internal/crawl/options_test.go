@@ -24,8 +24,10 @@ import (
 func builtins() []sdk.Plugin {
 	var out []sdk.Plugin
 	for _, p := range []struct{ id, provide string }{
-		{"urlnormalizer-a", `provide "urlnormalizer" {}`}, {"urlnormalizer-b", `provide "urlnormalizer" {}`},
-		{"parse-a", `provide "parser" { mime_types = ["*"] }`}, {"parse-b", `provide "parser" { mime_types = ["*"] }`},
+		{"urlnormalizer-a", `provide "urlnormalizer" {}`},
+		{"urlnormalizer-b", `provide "urlnormalizer" {}`},
+		{"parse-a", `provide "parser" { mime_types = ["*"] }`},
+		{"parse-b", `provide "parser" { mime_types = ["*"] }`},
 	} {
 		out = append(out, sdk.Plugin{Manifest: []byte("id = \"" + p.id + "\"\nname = \"A plugin\"\nversion = \"1.0.0\"\napi = 1\n" + p.provide + "\n")})
 	}
