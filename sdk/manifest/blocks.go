@@ -86,6 +86,10 @@ func (r *reader) fact(hb *hclsyntax.Block) {
 		r.factOfSetting(f, given, takesArg[hb.Labels[0]])
 	} else if takesArg[hb.Labels[0]] && f.Arg == "" {
 		r.problem(hb.DefRange(), "fact %q needs arg: what to look for", f.Kind)
+	} else if at, ok := given["arg"]; ok && takesArg[hb.Labels[0]] && !r.bad[at.Start.Byte] {
+		if err := checkArg(f.Fact); err != nil {
+			r.problem(at, "%v", err)
+		}
 	}
 	if at, ok := given["attr"]; ok && f.Kind != model.FactSelector {
 		r.problem(at, "attr is for fact %q only", model.FactSelector)

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/andybalholm/cascadia"
+
 	"github.com/gonutch/crawler/sdk/model"
 )
 
@@ -48,10 +50,33 @@ func (m *Manifest) Facts(own json.RawMessage) ([]model.Fact, error) {
 				}
 				fact.Max = f.Max
 			}
+			if err := checkArg(fact); err != nil {
+				return nil, fmt.Errorf("setting %s of plugin %s: %w", f.Setting, m.ID, err)
+			}
 			out = append(out, fact)
 		}
 	}
 	return out, nil
+}
+
+// checkArg reports an argument that no parser can work with, so that it is an
+// error at start and not on every page.
+func checkArg(f model.Fact) error {
+	switch f.Kind {
+	case model.FactSelector:
+		if _, err := cascadia.ParseGroup(f.Arg); err != nil {
+			return fmt.Errorf("selector %q: %w", f.Arg, err)
+		}
+	case model.FactHeading:
+		if len(f.Arg) != 2 || f.Arg[0] != 'h' || f.Arg[1] < '1' || f.Arg[1] > '6' {
+			return fmt.Errorf("%q is no heading: write h1 to h6", f.Arg)
+		}
+	default:
+		if f.Arg == "" {
+			return fmt.Errorf("fact %s needs to know what to look for, not \"\"", f.Kind)
+		}
+	}
+	return nil
 }
 
 // factArgs returns the arguments that setting name gives; raw is nil when it

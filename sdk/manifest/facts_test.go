@@ -34,6 +34,8 @@ func TestFactsOfSettings(t *testing.T) {
 			"",
 		},
 		{`{"fields": {"a": "a::b"}}`, nil, `setting fields of plugin parsefilter-a: selector "a::b" ends in ::b; write ::text, ::html or ::attr(name)`},
+		{`{"fields": {"a": "li["}}`, nil, `setting fields of plugin parsefilter-a: selector "li[": `},
+		{`{"names": [""]}`, nil, `setting names of plugin parsefilter-a: fact meta needs to know what to look for`},
 		{`{"names": {}}`, nil, "setting names of plugin parsefilter-a: json: cannot unmarshal"},
 		{`[`, nil, "settings of plugin parsefilter-a: unexpected end"},
 	} {
@@ -49,6 +51,8 @@ func TestFactsOfSettings(t *testing.T) {
 
 func TestFactSettingMistakes(t *testing.T) {
 	for block, want := range map[string]string{
+		"fact \"selector\" {\n arg = \"li[\"\n}":                      `plugin.hcl:22:2: selector "li[": `,
+		"fact \"heading\" {\n arg = \"h7\"\n}":                        `plugin.hcl:22:2: "h7" is no heading: write h1 to h6`,
 		`fact "selector" { setting = "field" }`:                       `plugin.hcl:21:29: fact "selector": there is no setting "field"; did you mean "fields"?`,
 		`fact "meta" { setting = "text" }`:                            `plugin.hcl:21:25: fact "meta": setting "text" is of type string; facts come from a list or map`,
 		"fact \"meta\" {\n setting = \"names\"\n arg = \"x\"\n}":      `plugin.hcl:23:2: fact "meta": either arg or setting, not both`,
