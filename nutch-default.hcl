@@ -324,7 +324,8 @@ http {
   # Nutch: store.ip.address
   store_ip_address = false
 
-  # Store the request in the page's metadata, as _request_.
+  # Store the request in the page's metadata, as _request_, and as a request
+  # record in the segment's WARC files.
   # Nutch: store.http.request
   store_request = false
 

@@ -83,7 +83,7 @@ func runCommandSpec() *command {
 			var tw testwebFlags
 			rounds := inv.fs.Int("rounds", 0, "rounds to run (default: cycle.rounds; -1 runs until nothing is left to do)")
 			topN := inv.fs.Int("top-n", 0, "URLs of a round at most (default: generate.top_n)")
-			adddays := inv.fs.Float64("adddays", 0, "take URLs that become due within this many days, too")
+			adddays := inv.fs.Float64("adddays", 0, "take URLs that become due within this many days, too; one round unless --rounds says more")
 			inv.fs.Var(&seeds, "seeds", "`FILE`, folder, URL or - to inject first; repeatable")
 			simulated := inv.fs.Bool("testweb", false, "crawl a simulated web that this process serves, instead of the real one")
 			tw.register(inv.fs, "testweb-")
@@ -157,6 +157,9 @@ func (inv *invocation) crawl(ctx context.Context, seeds []string, adddays float6
 		return err
 	}
 	s.cycle.SetAddDays(adddays)
+	if adddays > 0 && cfg.String("cycle.rounds") == "-1" {
+		s.cycle.SetRounds(1) // what was just fetched is due again within the days, for ever
+	}
 	err = s.run(ctx, list)
 	return errors.Join(err, s.close(ctx))
 }

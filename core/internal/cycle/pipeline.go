@@ -199,7 +199,10 @@ func (p *pipeline) commitBatch(ctx context.Context, list []*fetch.Outcome) error
 		for i, o := range outs {
 			items[i] = segment.FetchItem{Fetch: o.Fetch, NoContent: true}
 			if o.Response != nil { // the size is noted even when the bytes are not kept
-				items[i].Request, items[i].Response, items[i].Body = o.Response.RawRequest, o.Response.RawResponse, o.Response.Body
+				items[i].Response, items[i].Body = o.Response.RawResponse, o.Response.Body
+				if p.c.cfg.Fetch.StoreRequest {
+					items[i].Request = o.Response.RawRequest
+				}
 				items[i].NoContent = !p.c.cfg.Fetch.StoreContent || o.Response.RawResponse == nil && len(o.Response.Body) == 0
 			}
 		}

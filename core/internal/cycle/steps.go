@@ -319,6 +319,9 @@ func (c *Cycle) SetAddDays(days float64) {
 	c.d.cfg.Generate.AddDays = time.Duration(days * float64(24*time.Hour))
 }
 
+// SetRounds bounds the rounds of a run; negative is no bound.
+func (c *Cycle) SetRounds(n int) { c.d.cfg.Rounds = n }
+
 // Inject is "crawler inject".
 func (c *Cycle) Inject(ctx context.Context, seeds []inject.Seed, mode transition.InjectMode, skipInvalid bool) (inject.Report, error) {
 	return inject.Run(ctx, c.d.DB, c.d.Chains, seeds, inject.Options{

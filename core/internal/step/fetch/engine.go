@@ -104,6 +104,8 @@ type Deps struct {
 	Sink    Sink
 	Log     hclog.Logger
 	Now     func() time.Time
+	// Resolver serves fetcher.queue_mode = "byIP"; nil is the system's.
+	Resolver Resolver
 	// AllowPrivate lists host:port pairs outside the public net that seeds opened
 	// for themselves.
 	AllowPrivate map[string]bool
@@ -116,12 +118,13 @@ type job struct {
 
 // Engine fetches. Add, Counts and Stop are safe for concurrent use with Run.
 type Engine struct {
-	cfg    Config
-	deps   Deps
-	front  *frontier.Frontier[job]
-	robots *robotsCache
-	budget *semaphore.Weighted
-	reserv int64 // bytes taken before a request
+	cfg       Config
+	deps      Deps
+	front     *frontier.Frontier[job]
+	robots    *robotsCache
+	addresses *addresses // nil unless queues go by address
+	budget    *semaphore.Weighted
+	reserv    int64 // bytes taken before a request
 
 	stop   chan struct{} // closed by Stop
 	once   sync.Once
@@ -151,6 +154,9 @@ func New(cfg Config, deps Deps) *Engine {
 		budget: semaphore.NewWeighted(cfg.MaxBytesInFlight), reserv: reserve,
 		stop: make(chan struct{}), wake: make(chan struct{}, 1), born: now,
 	}
+	if cfg.QueueMode == urlkey.ByIP {
+		e.addresses = newAddresses(deps.Resolver)
+	}
 	e.StartRound()
 	return e
 }
@@ -158,6 +164,13 @@ func New(cfg Config, deps Deps) *Engine {
 // Add queues items; those that can't be queued go to the sink as released.
 func (e *Engine) Add(ctx context.Context, items ...Item) error {
 	now := e.deps.Now()
+	if e.addresses != nil {
+		urls := make([]string, len(items))
+		for i := range items {
+			urls[i] = items[i].URL
+		}
+		e.addresses.resolve(ctx, now, urls)
+	}
 	batch := make([]frontier.Item[job], len(items))
 	for i, it := range items {
 		batch[i] = e.frontItem(it.URL, it.Key, job{item: it})
@@ -176,7 +189,17 @@ func (e *Engine) AddFront(it Item) *Outcome {
 }
 
 func (e *Engine) frontItem(url string, key urlkey.Key, j job) frontier.Item[job] {
-	return frontier.Item[job]{URL: url, Key: key, Queue: urlkey.QueueKey(url, e.cfg.QueueMode, ""), Payload: j}
+	return frontier.Item[job]{URL: url, Key: key, Queue: e.queueOf(url), Payload: j}
+}
+
+// queueOf names the queue of a URL. By address it goes by what Add has looked up;
+// a redirect to a host that was not looked up waits in the host's own queue.
+func (e *Engine) queueOf(url string) string {
+	ip := ""
+	if e.addresses != nil {
+		ip = e.addresses.of(url)
+	}
+	return urlkey.QueueKey(url, e.cfg.QueueMode, ip)
 }
 
 // release hands frontier give-backs to the sink.
