@@ -158,7 +158,12 @@ func TestRefresh(t *testing.T) {
 		{" 3.9 ; http://other/y", "http://other/y 3"},
 		{"0;next", "http://host/dir/next 0"},
 		{"99999999999999999999;url=x", "http://host/dir/x 2147483647"},
-		{"30", ""}, {"", ""}, {"x; url=y", ""}, {"1x; url=y", ""}, {"0;url=", ""}, {"0;url=javascript:x()", ""},
+		{"30", ""},
+		{"", ""},
+		{"x; url=y", ""},
+		{"1x; url=y", ""},
+		{"0;url=", ""},
+		{"0;url=javascript:x()", ""},
 		{"10;url=page.html#top", ""}, // the page itself
 	} {
 		got := parse(t, p, model.Content{Body: []byte(`<meta http-equiv=Refresh content="` + strings.ReplaceAll(c.content, `"`, "&quot;") + `">`)})
@@ -243,17 +248,26 @@ func TestFacts(t *testing.T) {
 		`<script>f()</script><script src=s.js></script></head><body><h1>One <i>two</i></h1><h1>Three</h1><a rel=tag href=/t>T <b>t</b></a>` +
 		`<div class=price data-v=7>9 <span>€</span></div>`)
 	facts := []model.Fact{
-		{Kind: model.FactMeta, Arg: "keywords"}, {Kind: model.FactMeta, Arg: "*", Max: 1}, {Kind: model.FactHeading, Arg: "h1"},
-		{Kind: model.FactRel, Arg: "tag"}, {Kind: model.FactJSONLD}, {Kind: model.FactScript},
+		{Kind: model.FactMeta, Arg: "keywords"},
+		{Kind: model.FactMeta, Arg: "*", Max: 1},
+		{Kind: model.FactHeading, Arg: "h1"},
+		{Kind: model.FactRel, Arg: "tag"},
+		{Kind: model.FactJSONLD},
+		{Kind: model.FactScript},
 	}
 	selectors := []model.Fact{
-		{Kind: model.FactSelector, Arg: ".price"}, {Kind: model.FactSelector, Arg: "div.price", Attr: "data-v"},
-		{Kind: model.FactSelector, Arg: "h1 > i", Attr: "html"}, {Kind: model.FactSelector, Arg: ".none"},
+		{Kind: model.FactSelector, Arg: ".price"},
+		{Kind: model.FactSelector, Arg: "div.price", Attr: "data-v"},
+		{Kind: model.FactSelector, Arg: "h1 > i", Attr: "html"},
+		{Kind: model.FactSelector, Arg: ".none"},
 	}
 	want := []model.FactResult{
-		{Names: []string{"keywords"}, Values: []string{"a, b"}}, {Names: []string{"keywords"}, Values: []string{"a, b"}},
-		{Values: []string{"One two", "Three"}}, {Names: []string{"http://host/t"}, Values: []string{"T t"}},
-		{Values: []string{`{"x":1}`}}, {Values: []string{"f()"}},
+		{Names: []string{"keywords"}, Values: []string{"a, b"}},
+		{Names: []string{"keywords"}, Values: []string{"a, b"}},
+		{Values: []string{"One two", "Three"}},
+		{Names: []string{"http://host/t"}, Values: []string{"T t"}},
+		{Values: []string{`{"x":1}`}},
+		{Values: []string{"f()"}},
 	}
 	if d := cmp.Diff(want, parse(t, p, model.Content{Body: body}, facts...).Facts); d != "" {
 		t.Errorf("by stream: %s", d)

@@ -21,8 +21,12 @@ func TestPluginCommands(t *testing.T) {
 		code  int
 		want  []string
 	}{
-		{"filter", "", []string{"call", "urlfilter-regex", "http://a.test/", "http://a.test/x.gif"}, ExitDone,
-			[]string{`^http://a.test/\t.*"Accept":true`, `^http://a.test/x.gif\t.*"Accept":false`}},
+		{
+			"filter", "",
+			[]string{"call", "urlfilter-regex", "http://a.test/", "http://a.test/x.gif"},
+			ExitDone,
+			[]string{`^http://a.test/\t.*"Accept":true`, `^http://a.test/x.gif\t.*"Accept":false`},
+		},
 		{"items on standard input", "http://a.test/b/../c\n\n", []string{"call", "urlnormalizer-basic", "-"}, ExitDone, []string{`"URL":"http://a.test/c"`}},
 		{"settings of the command line", "", []string{"call", "urlfilter-regex", "-D", "plugin.urlfilter-regex.rules=-.", "http://a.test/"}, ExitDone, []string{`"Accept":false`}},
 		{"a file for a parser", "", []string{"call", "parse-html", page}, ExitDone, []string{`"Title":"Tea"`, `http://example.org/x`}},

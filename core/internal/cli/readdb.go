@@ -225,8 +225,14 @@ func writeRecord(out *table, r *query.Record) {
 		out.fact("  "+k, strconv.FormatInt(r.Fields[k], 10))
 	}
 	for _, x := range []struct{ label, text string }{
-		{"Signature", orNull(r.Signature)}, {"Previous signature", r.PrevSignature}, {"Protocol status", r.Protocol}, {"ETag", r.ETag},
-		{"Last-Modified", r.LastModified}, {"Representative URL", r.ReprURL}, {"Duplicate of", r.DuplicateOf}, {"Segment", r.Segment},
+		{"Signature", orNull(r.Signature)},
+		{"Previous signature", r.PrevSignature},
+		{"Protocol status", r.Protocol},
+		{"ETag", r.ETag},
+		{"Last-Modified", r.LastModified},
+		{"Representative URL", r.ReprURL},
+		{"Duplicate of", r.DuplicateOf},
+		{"Segment", r.Segment},
 	} {
 		if x.text != "" {
 			out.fact(x.label, printable(x.text))

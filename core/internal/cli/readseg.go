@@ -163,8 +163,15 @@ func writeFetched(out *table, f *query.Fetched) {
 		http = strconv.Itoa(f.HTTP)
 	}
 	for _, x := range []struct{ label, text string }{
-		{"HTTP status", http}, {"IP", f.IP}, {"Protocol version", f.Version}, {"Content type", f.ContentType}, {"MIME type", f.MIMEType},
-		{"Truncated", f.Truncated}, {"Location", f.Location}, {"Signature", f.Signature}, {"WARC record", place},
+		{"HTTP status", http},
+		{"IP", f.IP},
+		{"Protocol version", f.Version},
+		{"Content type", f.ContentType},
+		{"MIME type", f.MIMEType},
+		{"Truncated", f.Truncated},
+		{"Location", f.Location},
+		{"Signature", f.Signature},
+		{"WARC record", place},
 	} {
 		if x.text != "" {
 			out.fact(x.label, printable(x.text))
@@ -184,8 +191,13 @@ func writeParseData(out *table, d *query.ParseData) {
 		robots += " nofollow"
 	}
 	for _, x := range []struct{ label, text string }{
-		{"Title", d.Title}, {"Parser", d.Parser}, {"Charset", d.Charset}, {"Language", d.Language}, {"Canonical", d.Canonical},
-		{"Robots", strings.TrimSpace(robots)}, {"Signature", d.Signature},
+		{"Title", d.Title},
+		{"Parser", d.Parser},
+		{"Charset", d.Charset},
+		{"Language", d.Language},
+		{"Canonical", d.Canonical},
+		{"Robots", strings.TrimSpace(robots)},
+		{"Signature", d.Signature},
 	} {
 		if x.text != "" {
 			out.fact(x.label, printable(x.text))

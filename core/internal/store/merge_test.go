@@ -19,8 +19,10 @@ func randomOperand(r *rand.Rand) Operand {
 	var o Operand
 	src := fmt.Sprintf("source%d", r.IntN(4))
 	for _, f := range []FieldEffect{
-		{Name: "a", Reducer: manifest.Add}, {Name: "b", Reducer: manifest.Min},
-		{Name: "c", Reducer: manifest.Max}, {Name: "d", Reducer: manifest.First},
+		{Name: "a", Reducer: manifest.Add},
+		{Name: "b", Reducer: manifest.Min},
+		{Name: "c", Reducer: manifest.Max},
+		{Name: "d", Reducer: manifest.First},
 	} {
 		if r.IntN(2) == 0 {
 			continue

@@ -96,9 +96,21 @@ func samples() map[string]string {
 // the text back, by whatever name.
 func TestGuess(t *testing.T) {
 	for _, c := range [][2]string{
-		{"russian", "windows-1251"}, {"russian", "koi8-r"}, {"russian", "iso-8859-5"}, {"japanese", "shift_jis"},
-		{"japanese", "euc-jp"}, {"japanese", "iso-2022-jp"}, {"korean", "euc-kr"}, {"chinese", "gb18030"}, {"taiwan", "big5"},
-		{"greek", "iso-8859-7"}, {"french", "windows-1252"}, {"polish", "iso-8859-2"}, {"polish", "windows-1250"}, {"hebrew", "windows-1255"}, {"arabic", "windows-1256"},
+		{"russian", "windows-1251"},
+		{"russian", "koi8-r"},
+		{"russian", "iso-8859-5"},
+		{"japanese", "shift_jis"},
+		{"japanese", "euc-jp"},
+		{"japanese", "iso-2022-jp"},
+		{"korean", "euc-kr"},
+		{"chinese", "gb18030"},
+		{"taiwan", "big5"},
+		{"greek", "iso-8859-7"},
+		{"french", "windows-1252"},
+		{"polish", "iso-8859-2"},
+		{"polish", "windows-1250"},
+		{"hebrew", "windows-1255"},
+		{"arabic", "windows-1256"},
 	} {
 		t.Run(c[0]+" "+c[1], func(t *testing.T) {
 			text := samples()[c[0]]

@@ -9,7 +9,9 @@ func TestExpandEmpty(t *testing.T) {
 		{`<a id="x" />b<svg:g/>`, `<a id="x" ></a>b<svg:g></svg:g>`},
 		{`<script>"<a/>"</script><style>/*<b/>*/</style><b/>`, `<script>"<a/>"</script><style>/*<b/>*/</style><b></b>`},
 		{`<!-- <a/> --><?x <a/>?><a href=x/>`, `<!-- <a/> --><?x <a/>?><a href=x/>`},
-		{`<a/`, `<a/`}, {`<`, `<`}, {``, ``},
+		{`<a/`, `<a/`},
+		{`<`, `<`},
+		{``, ``},
 	} {
 		if got := string(ExpandEmpty([]byte(c.in))); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.in, got, c.want)

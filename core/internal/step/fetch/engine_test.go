@@ -359,9 +359,12 @@ func TestRedirects(t *testing.T) {
 		skip             bool
 		follow, exceeded bool
 	}{
-		{max: 0, hops: 0}, {max: 0, hops: 0, skip: true},
-		{max: 2, hops: 0, follow: true}, {max: 2, hops: 1, follow: true},
-		{max: 2, hops: 2}, {max: 2, hops: 2, skip: true, exceeded: true},
+		{max: 0, hops: 0},
+		{max: 0, hops: 0, skip: true},
+		{max: 2, hops: 0, follow: true},
+		{max: 2, hops: 1, follow: true},
+		{max: 2, hops: 2},
+		{max: 2, hops: 2, skip: true, exceeded: true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			cfg := testConfig()
