@@ -110,6 +110,7 @@ func (c *crawl) fetch(u string) (int, []string) {
 	if err != nil {
 		return len(body), nil
 	}
+	base := resp.Request.URL
 	var links []string
 	var walk func(*html.Node)
 	walk = func(n *html.Node) {
@@ -118,7 +119,7 @@ func (c *crawl) fetch(u string) (int, []string) {
 				if a.Key != "href" {
 					continue
 				}
-				if l, err := resp.Request.URL.Parse(a.Val); err == nil && l.Scheme == "http" {
+				if l, err := base.Parse(a.Val); err == nil && l.Scheme == "http" {
 					l.Fragment = ""
 					links = append(links, l.String())
 				}

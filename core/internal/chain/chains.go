@@ -164,7 +164,8 @@ func closeLocal(members map[string]*member) error {
 // the plugins that run inside this process. It is safe to call twice.
 func (c *Chains) Close(ctx context.Context) error {
 	c.closeOnce.Do(func() {
-		c.closeErr = errors.Join(c.publish.close(ctx), c.writers.close(ctx), closeLocal(c.members))
+		c.publish.close(ctx)
+		c.closeErr = errors.Join(c.writers.close(ctx), closeLocal(c.members))
 	})
 	return c.closeErr
 }

@@ -155,7 +155,7 @@ func (p *parserChain) filter(ctx context.Context, content *model.Content, res *P
 			if errs != nil && errs[k] != nil {
 				// A document that a filter can't look at is not shown as if it had.
 				res.Parser, res.Parses, res.Err = f.m.id, nil, named(f.m.id, errs[k])
-				return nil
+				return nil //nolint:nilerr // the document's error is its outcome, in res.Err
 			}
 			applyParsePatch(&res.Parses[i], out[k])
 		}

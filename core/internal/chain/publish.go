@@ -90,7 +90,7 @@ func (q *publishQueue) work(ctx context.Context) {
 }
 
 // close sends what is queued, for as long as ctx allows.
-func (p *publishers) close(ctx context.Context) error {
+func (p *publishers) close(ctx context.Context) {
 	p.once.Do(func() {
 		p.mu.Lock()
 		p.closed = true
@@ -103,5 +103,4 @@ func (p *publishers) close(ctx context.Context) error {
 		unhook()
 		p.stop()
 	})
-	return nil
 }

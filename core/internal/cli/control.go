@@ -197,7 +197,7 @@ func (inv *invocation) stop(ctx context.Context, c *control.Client, wait bool) e
 func waitForEnd(ctx context.Context, pid int) error {
 	p, err := os.FindProcess(pid)
 	if err != nil {
-		return nil //nolint:nilerr // there is none
+		return nil // there is none
 	}
 	t := time.NewTicker(50 * time.Millisecond)
 	defer t.Stop()

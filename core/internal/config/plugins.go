@@ -59,7 +59,7 @@ func (c *Config) ValidatePlugins(manifests []*manifest.Manifest) error {
 		}
 	}
 	for _, m := range manifests {
-		c.validateBlock("plugin"+delim+m.ID, "plugin "+m.ID, m.Settings, nil, m)
+		c.validateBlock("plugin"+delim+m.ID, "plugin "+m.ID, m.Settings, nil)
 	}
 	for _, kind := range instanceBlocks() {
 		for _, name := range c.ko.MapKeys(kind) {
@@ -108,7 +108,7 @@ func (c *Config) resolveSets(manifests []*manifest.Manifest, ids []string) {
 }
 
 // validateBlock types the values under prefix by settings, own first.
-func (c *Config) validateBlock(prefix, where string, settings, own []manifest.Setting, m *manifest.Manifest) {
+func (c *Config) validateBlock(prefix, where string, settings, own []manifest.Setting) {
 	names := make([]string, 0, len(settings)+len(own))
 	for i := range settings {
 		names = append(names, settings[i].Name)
@@ -207,7 +207,7 @@ func (c *Config) validateInstance(kind, name string, manifests []*manifest.Manif
 		return
 	}
 	params, _ := parameters(m)
-	c.validateBlock(prefix, fmt.Sprintf("%s %q (plugin %s)", kind, name, m.ID), params, own, m)
+	c.validateBlock(prefix, fmt.Sprintf("%s %q (plugin %s)", kind, name, m.ID), params, own)
 	c.checkWriters(kind, name)
 }
 

@@ -14,7 +14,7 @@ import (
 // debugger. It is neither restricted nor watched nor ended, and calls have no
 // time limit.
 func (pr *process) attach(addr string, maxMessage int) error {
-	target := ""
+	var target string
 	if path, ok := strings.CutPrefix(addr, "unix:"); ok {
 		target = "unix:" + path
 	} else if hostport, ok := strings.CutPrefix(addr, "tcp:"); ok {

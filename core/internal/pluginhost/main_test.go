@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -127,6 +128,7 @@ func (f filter) FilterURLs(_ context.Context, urls []string) ([]urlfilter.Verdic
 					b[k] = byte(k)
 				}
 				hold = append(hold, b)
+				runtime.KeepAlive(hold)
 				time.Sleep(5 * time.Millisecond)
 			}
 		case "gulp": // faster than any watch
@@ -137,6 +139,7 @@ func (f filter) FilterURLs(_ context.Context, urls []string) ([]urlfilter.Verdic
 					b[k] = 1
 				}
 				hold = append(hold, b)
+				runtime.KeepAlive(hold)
 			}
 		case "huge":
 			out[i].Reason = strings.Repeat("x", 80<<20)

@@ -21,7 +21,6 @@ const poisonFactor = 25
 type jail struct {
 	p     *Plugin
 	cells chan *cell
-	mu    sync.Mutex
 	all   []*cell
 }
 

@@ -77,7 +77,7 @@ func (r *runner) Start(context.Context) error {
 	if err != nil {
 		closeFiles([]*os.File{outR, errR, lifeW})
 		if errors.Is(err, syscall.ENOEXEC) {
-			err = fmt.Errorf("%w: it is neither a program for this system nor a script that starts with #!", err)
+			err = fmt.Errorf("%w: it is neither a program for this system nor a script that starts with \"#!\"", err)
 		}
 		return err
 	}

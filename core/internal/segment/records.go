@@ -185,12 +185,11 @@ func decodeDropped(d *store.Decoder) map[string]int64 {
 	return m
 }
 
-// appendPacked appends version, length and the S2 form of raw.
-func appendPacked(b []byte, version byte, raw []byte) []byte {
-	b = append(b, version)
-	n := len(b)
-	b = append(b, make([]byte, s2.MaxEncodedLen(len(raw)))...)
-	return b[:n+len(s2.Encode(b[n:], raw))]
+// pack returns version, length and the S2 form of raw.
+func pack(version byte, raw []byte) []byte { //nolint:unparam // each part has a version of its own
+	b := make([]byte, 1+s2.MaxEncodedLen(len(raw)))
+	b[0] = version
+	return b[:1+len(s2.Encode(b[1:], raw))]
 }
 
 // maxUnpacked bounds what a damaged value can ask for.
@@ -258,11 +257,11 @@ func PutFetch(tx *store.Tx, seg string, key urlkey.Key, f *Fetch) {
 func PutParse(tx *store.Tx, seg string, key urlkey.Key, p *Parsed) {
 	tx.Set(PartKey(seg, PartParseData, key), appendParseData(nil, p))
 	if p.Text != "" {
-		tx.Set(PartKey(seg, PartParseText, key), appendPacked(nil, textVersion, []byte(p.Text)))
+		tx.Set(PartKey(seg, PartParseText, key), pack(textVersion, []byte(p.Text)))
 	}
 	if len(p.Outlinks) > 0 {
 		raw := appendOutlinks(make([]byte, 0, 96*len(p.Outlinks)), p.Outlinks)
-		tx.Set(PartKey(seg, PartOutlinks, key), appendPacked(nil, outlinksVersion, raw))
+		tx.Set(PartKey(seg, PartOutlinks, key), pack(outlinksVersion, raw))
 	}
 	c := Counts{Parsed: 1}
 	if !p.Status.OK() {

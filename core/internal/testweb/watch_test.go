@@ -58,7 +58,10 @@ func TestViolations(t *testing.T) {
 		t.Fatal("no such page")
 		return ""
 	}
-	robotsOf := func(u string) string { return u[:strings.Index(u, ".test")] + ".test/robots.txt" }
+	robotsOf := func(u string) string {
+		before, _, _ := strings.Cut(u, ".test")
+		return before + ".test/robots.txt"
+	}
 	denied := find(func(r ref, _ page) bool { return w0.denied(r) })
 	retry := find(func(r ref, pg page) bool {
 		return pg.fate == fateTooMany && !w0.denied(r) && w0.hosts[r.host].robots != robotsFlaky && w0.hosts[r.host].robots != robotsError

@@ -144,8 +144,8 @@ func TestPagesAreWhatTheyClaim(t *testing.T) {
 		if rec.Code != 200 || pg.fate == fateTruncated {
 			continue
 		}
-		body, was := rec.Body.String(), ""
-		if was = bodies[body]; was != "" && pg.fate != fateDuplicate && w.page(w.parse(was).host, w.parse(was).a).fate != fateDuplicate {
+		body := rec.Body.String()
+		if was := bodies[body]; was != "" && pg.fate != fateDuplicate && w.page(w.parse(was).host, w.parse(was).a).fate != fateDuplicate {
 			t.Errorf("%s equals %s", u, was)
 		}
 		bodies[body] = u

@@ -76,7 +76,7 @@ func (s *stream) closeBody(id elem) {
 	case kAnchor, kFormat, kNobr:
 		s.closeFormat(id)
 	case kItem:
-		i := -1
+		var i int
 		if id == eLi {
 			i = s.find(id, eOl, eUl)
 		} else {

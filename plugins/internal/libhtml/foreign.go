@@ -27,7 +27,7 @@ func (s *stream) foreign(root elem, quiet bool) {
 		case c == '!':
 			s.foreignDeclaration(at+2, skip == 0)
 		case c == '?':
-			s.pos = s.skipTo(at+1, '>')
+			s.pos = s.skipGT(at + 1)
 		case c == '/':
 			if open = s.foreignEnd(open, at+2); len(open) < skip {
 				skip = 0
@@ -131,7 +131,7 @@ func isASCII(b []byte) bool {
 // foreignEnd handles an end tag whose name starts at i.
 func (s *stream) foreignEnd(open [][]byte, i int) [][]byte {
 	if !isAlpha(s.src[i]) {
-		s.pos = s.skipTo(i, '>')
+		s.pos = s.skipGT(i)
 		return open
 	}
 	if i = s.readAttrs(s.readName(i), false); i < 0 {

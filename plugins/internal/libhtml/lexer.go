@@ -165,9 +165,9 @@ func (l *lexer) skipComment(i int) int {
 	}
 }
 
-// skipTo returns the offset after the next c at or after i, or len(src).
-func (l *lexer) skipTo(i int, c byte) int {
-	if j := bytes.IndexByte(l.src[i:], c); j >= 0 {
+// skipGT returns the offset after the next '>' at or after i, or len(src).
+func (l *lexer) skipGT(i int) int {
+	if j := bytes.IndexByte(l.src[i:], '>'); j >= 0 {
 		return i + j + 1
 	}
 	return len(l.src)

@@ -309,7 +309,7 @@ func (s *stream) skipTemplate() {
 		case c == '!':
 			s.declaration(at + 2)
 		case c == '?':
-			s.pos = s.skipTo(at+1, '>')
+			s.pos = s.skipGT(at + 1)
 		default:
 			end := c == '/'
 			i := at + 1
@@ -317,7 +317,7 @@ func (s *stream) skipTemplate() {
 				i++
 			}
 			if !isAlpha(s.src[i]) {
-				s.pos = s.skipTo(i, '>')
+				s.pos = s.skipGT(i)
 				continue
 			}
 			if i = s.readAttrs(s.readName(i), false); i < 0 {

@@ -115,7 +115,7 @@ func (s *stream) run() string {
 		case c == '!':
 			s.declaration(at + 2)
 		case c == '?':
-			s.pos = s.skipTo(at+1, '>')
+			s.pos = s.skipGT(at + 1)
 		default:
 			s.startTag(at + 1)
 		}
@@ -131,13 +131,13 @@ func (s *stream) declaration(i int) {
 		s.pos = s.skipComment(i + 2)
 	case s.hasFold(i, "doctype"):
 		i += len("doctype")
-		s.pos = s.skipTo(i, '>')
+		s.pos = s.skipGT(i)
 		if s.early {
 			s.early = false
 			s.quirks = s.isQuirky(s.src[i:s.pos])
 		}
 	default:
-		s.pos = s.skipTo(i, '>')
+		s.pos = s.skipGT(i)
 	}
 }
 
@@ -163,7 +163,7 @@ func (s *stream) startTag(i int) {
 // endTag handles what starts with "</"; i is the offset after it.
 func (s *stream) endTag(i int) {
 	if !isAlpha(s.src[i]) {
-		s.pos = s.skipTo(i, '>')
+		s.pos = s.skipGT(i)
 		return
 	}
 	i = s.readName(i)

@@ -14,7 +14,7 @@ func ExpandEmpty(body []byte) []byte {
 		case c == '!' && l.hasFold(at+2, "--"):
 			l.pos = l.skipComment(at + 4)
 		case c == '!' || c == '?' || c == '/':
-			l.pos = l.skipTo(at+1, '>')
+			l.pos = l.skipGT(at + 1)
 		default:
 			end := l.readAttrs(l.readName(at+1), false)
 			if end < 0 {

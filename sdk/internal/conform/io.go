@@ -41,7 +41,7 @@ func (s *Suite) protocol() []Case {
 		}},
 		{Name: "same answer twice", run: func(t *T) {
 			if s.o.Varies || len(s.o.Requests) == 0 {
-				t.skipf("no requests to compare")
+				t.skip("no requests to compare")
 			}
 			for _, r := range s.o.Requests {
 				a, b := fetch(t, r), fetch(t, r)
@@ -98,7 +98,7 @@ func (s *Suite) refused(t *T, c *protocol.Client, url string, noURL bool) {
 
 func (s *Suite) fetchTogether(t *T) {
 	if len(s.o.Requests) == 0 {
-		t.skipf("no requests")
+		t.skip("no requests")
 	}
 	c := protocol.NewClient(s.shared(t))
 	var wg sync.WaitGroup
@@ -218,7 +218,7 @@ func (s *Suite) searcher() []Case {
 	return []Case{
 		{Name: "found and lost", run: func(t *T) {
 			if _, ok := s.m.Provided(manifest.IndexWriter); !ok {
-				t.skipf("the plugin writes no index")
+				t.skip("the plugin writes no index")
 			}
 			w := s.open(t, s.shared(t))
 			doc := sampleDoc("http://example.org/findable")

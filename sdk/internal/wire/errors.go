@@ -85,7 +85,7 @@ func Status(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
-	if _, ok := err.(interface{ GRPCStatus() *status.Status }); ok { //nolint:errorlint // only a bare status
+	if _, ok := err.(interface{ GRPCStatus() *status.Status }); ok { // only a bare status
 		return err
 	}
 	kind := kindOf(err)

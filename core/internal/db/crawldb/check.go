@@ -101,7 +101,7 @@ func (c *checker) record(key urlkey.Key, r *Record) error {
 		c.leased++
 	} else {
 		c.indexed++
-		k := c.db.indexKey(nil, key, r)
+		k := c.db.indexKey(key, r)
 		v, err := c.db.s.Get(k)
 		if err != nil {
 			return err

@@ -318,14 +318,14 @@ func TestCheckFindsDamage(t *testing.T) {
 	}{
 		{"index entry gone", func(db *DB, tx *store.Tx) {
 			r, _ := db.Get(a)
-			tx.Delete(db.indexKey(nil, a, r))
+			tx.Delete(db.indexKey(a, r))
 		}, "not in the index"},
 		{"index entry too many", func(_ *DB, tx *store.Tx) {
 			tx.Set(readyKey(nil, 7, 7, "test.x:http/"), nil)
 		}, "entries in the ready and wait indexes"},
 		{"index entry stale", func(db *DB, tx *store.Tx) {
 			r, _ := db.Get(a)
-			tx.Set(db.indexKey(nil, a, r), appendHint(nil, &Record{}))
+			tx.Set(db.indexKey(a, r), appendHint(nil, &Record{}))
 		}, "differs"},
 		{"record damaged", func(_ *DB, tx *store.Tx) { tx.Set(recordKey(a), []byte{1, 2}) }, "corrupt"},
 		{"record of the future", func(_ *DB, tx *store.Tx) { tx.Set(recordKey(a), []byte{99}) }, "version"},

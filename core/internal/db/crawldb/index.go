@@ -87,10 +87,9 @@ func minuteOf(t time.Time) uint32 {
 
 const waitHead = 1 + 4
 
-// waitKey appends W, due minute, key.
-func waitKey(b []byte, minute uint32, key urlkey.Key) []byte {
-	b = append(b, store.PrefixWait)
-	b = binary.BigEndian.AppendUint32(b, minute)
+// waitKey returns W, due minute, key.
+func waitKey(minute uint32, key urlkey.Key) []byte {
+	b := binary.BigEndian.AppendUint32([]byte{store.PrefixWait}, minute)
 	return append(b, key...)
 }
 
@@ -168,13 +167,13 @@ func (q *queues) of(k urlkey.Key) queueName {
 	return n
 }
 
-// indexKey appends the key of the record's entry in the ready or wait index.
-func (db *DB) indexKey(b []byte, k urlkey.Key, r *Record) []byte {
+// indexKey returns the key of the record's entry in the ready or wait index.
+func (db *DB) indexKey(k urlkey.Key, r *Record) []byte {
 	minute := minuteOf(r.Datum.FetchTime)
 	if db.mark.ready(minute, k) {
-		return readyKey(b, bucketOf(r.Sort), db.queues.of(k).hash, k)
+		return readyKey(nil, bucketOf(r.Sort), db.queues.of(k).hash, k)
 	}
-	return waitKey(b, minute, k)
+	return waitKey(minute, k)
 }
 
 func keyAfter(k []byte, head int) urlkey.Key { return urlkey.Key(k[head:]) }

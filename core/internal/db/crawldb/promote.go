@@ -139,7 +139,7 @@ func (db *DB) demoteSome(tx *store.Tx, at []byte) (next []byte, err error) {
 			return nil, err
 		}
 		if rec != nil && db.leasedIn(key) == "" {
-			tx.Set(db.indexKey(nil, key, rec), appendHint(nil, rec))
+			tx.Set(db.indexKey(key, rec), appendHint(nil, rec))
 		}
 	}
 	return nil, nil
@@ -200,7 +200,7 @@ func (db *DB) reindexSome(ctx context.Context, at *[]byte) error {
 				continue
 			}
 			buf = appendHint(buf[:0], &r)
-			tx.Set(db.indexKey(nil, key, &r), buf)
+			tx.Set(db.indexKey(key, &r), buf)
 		}
 		return ctx.Err()
 	})

@@ -301,10 +301,10 @@ func (tx *Tx) flushEntry(e *entry, t *tally) error {
 	}
 	var oldIndex, newIndex []byte
 	if e.had && !wasLeased {
-		oldIndex = db.indexKey(nil, e.key, &e.old)
+		oldIndex = db.indexKey(e.key, &e.old)
 	}
 	if rec != nil && !isLeased {
-		newIndex = db.indexKey(nil, e.key, rec)
+		newIndex = db.indexKey(e.key, rec)
 	}
 	if oldIndex != nil && !sameBytes(oldIndex, newIndex) {
 		tx.Tx.Delete(oldIndex)

@@ -23,7 +23,7 @@ func (e *Engine) page(ctx context.Context, it frontier.Item[job]) error {
 	item := it.Payload.item
 	if err := e.budget.Acquire(ctx, e.reserv); err != nil {
 		e.front.PushBack(it, e.deps.Now(), false)
-		return nil
+		return nil //nolint:nilerr // only the end of ctx, which is for Run to report
 	}
 	held := e.reserv
 	e.publish(publisher.Start, item.URL, nil)
@@ -34,7 +34,7 @@ func (e *Engine) page(ctx context.Context, it frontier.Item[job]) error {
 		e.budget.Release(held)
 		e.front.PushBack(it, now, true)
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // the end of ctx is for Run to report
 		}
 		return fmt.Errorf("fetch %s: %w", item.URL, err)
 	}

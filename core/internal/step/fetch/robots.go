@@ -182,7 +182,7 @@ func (e *Engine) robotsFetch(ctx context.Context, t *robotsTask, it frontier.Ite
 		// The item stays leased; this process can't go on.
 		e.front.Done(it, now, frontier.Answered)
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // the end of ctx is for Run to report
 		}
 		return fmt.Errorf("fetch %s: %w", t.url, err)
 	}

@@ -260,7 +260,7 @@ func TestSinkErrorInRobots(t *testing.T) {
 		if err := b.eng.Add(t.Context(), item("http://a/0")); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.eng.Run(t.Context()); err != context.DeadlineExceeded { //nolint:errorlint // the very one
+		if err := b.eng.Run(t.Context()); err != context.DeadlineExceeded { // the very one
 			t.Errorf("error %v", err)
 		}
 	})

@@ -114,7 +114,7 @@ func (p *Parser) Parse(ctx context.Context, c *model.Content) (*segment.Parsed, 
 	}
 	if r.Err != nil {
 		p.tell(c.URL, r.Err)
-		return p.failed(c, model.ParseFailedException, r.Err.Error(), r.Parser), nil
+		return p.failed(c, model.ParseFailedException, r.Err.Error(), r.Parser), nil //nolint:nilerr // the document's outcome, told
 	}
 	if len(r.Parses) == 0 {
 		return p.failed(c, model.ParseFailedException, "the parser returned nothing", r.Parser), nil
@@ -347,7 +347,7 @@ func (p *Parser) Redirect(ctx context.Context, from, target string) (url, droppe
 	switch {
 	case r.Err != nil:
 		p.tell(target, r.Err)
-		return "", DropError, nil
+		return "", DropError, nil //nolint:nilerr // the URL's outcome, told
 	case r.Dropped:
 		return "", r.Plugin, nil
 	case r.URL == from:
