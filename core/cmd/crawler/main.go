@@ -18,7 +18,6 @@ import (
 	"github.com/gonutch/crawler/plugins"
 	"github.com/gonutch/crawler/sdk"
 	"github.com/gonutch/crawler/sdk/manifest"
-	"github.com/gonutch/crawler/sdk/plugintest/chaos"
 )
 
 // version is set by the build.
@@ -70,7 +69,7 @@ func run() int {
 
 // serve serves the built-in plugin id until its host is done with it.
 func serve(id string) int {
-	for _, p := range append(plugins.Builtins(), chaos.Plugin()) {
+	for _, p := range plugins.Builtins() {
 		m, err := manifest.Read("plugin.hcl", p.Manifest)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)

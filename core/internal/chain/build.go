@@ -177,6 +177,11 @@ func (c *Chains) buildProtocols() []error {
 			errs = append(errs, fmt.Errorf("plugin %s provides a protocol without a scheme", m.id))
 		}
 	}
+	for key, id := range c.opts.ProtocolOf {
+		if m := c.members[id]; m == nil || len(m.provides(manifest.Protocol)) == 0 {
+			errs = append(errs, fmt.Errorf("%s is to be fetched by %q, which is not an active protocol plugin", key, id))
+		}
+	}
 	return errs
 }
 

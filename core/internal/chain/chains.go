@@ -48,7 +48,10 @@ type Options struct {
 	// A type that is not named takes the parsers whose manifests name it, then
 	// "major/*", then "*".
 	ParserTypes map[string][]string
-	Exchanges   []ExchangeConfig
+	// ProtocolOf names the protocol plugin for a scheme or, stronger, a host. A
+	// plugin of the scheme's own is taken otherwise: the first in order.
+	ProtocolOf map[string]string
+	Exchanges  []ExchangeConfig
 
 	MaxBatchItems int           // items of one call, 500
 	MaxBatchBytes int           // bytes of one call, 1 MiB; a greater item goes alone

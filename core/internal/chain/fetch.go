@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/gonutch/crawler/core/internal/pluginhost"
+	"github.com/gonutch/crawler/core/internal/urlkey"
 	"github.com/gonutch/crawler/sdk/extension/protocol"
 	"github.com/gonutch/crawler/sdk/fault"
 	"github.com/gonutch/crawler/sdk/model"
@@ -26,7 +27,7 @@ func (c *Chains) Schemes() []string { return slices.Sorted(maps.Keys(c.protocols
 // how many bodies are in memory.
 func (c *Chains) Fetch(ctx context.Context, req *protocol.Request) (*protocol.Response, error) {
 	scheme, _, ok := strings.Cut(req.URL, ":")
-	m := c.protocols[strings.ToLower(scheme)]
+	m := c.protocolOf(req.URL, strings.ToLower(scheme))
 	if !ok || m == nil {
 		return failedFetch(req.URL, model.ProtocolNotFoundProto, "no protocol plugin for scheme "+fmt.Sprintf("%q", scheme)), nil
 	}
@@ -44,6 +45,19 @@ func (c *Chains) Fetch(ctx context.Context, req *protocol.Request) (*protocol.Re
 		code = model.ProtocolException
 	}
 	return failedFetch(req.URL, code, named(m.id, err).Error()), nil
+}
+
+// protocolOf returns the plugin for a URL: the one named for its host, the one
+// named for its scheme, the first that serves the scheme; nil when there is none.
+func (c *Chains) protocolOf(url, scheme string) *member {
+	if len(c.opts.ProtocolOf) > 0 {
+		for _, key := range []string{urlkey.Host(url), scheme} {
+			if id, ok := c.opts.ProtocolOf[key]; ok && key != "" {
+				return c.members[id]
+			}
+		}
+	}
+	return c.protocols[scheme]
 }
 
 // fetch does not retry what the plugin reports: when to ask a server again is

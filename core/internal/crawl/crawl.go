@@ -276,6 +276,34 @@ func (c *Crawl) openLocal(o Options, opts chain.Options, dataDir string) error {
 	return err
 }
 
+// StartPlugins starts the processes of all chosen plugins, or with index false of
+// those that a crawl without an index needs, so that a mistake in their settings
+// shows before anything is fetched.
+func (c *Crawl) StartPlugins(ctx context.Context, index bool) error {
+	if c.Host == nil {
+		return nil
+	}
+	var ids []string
+	for _, m := range c.Choice.Plugins {
+		if index || needed(m) {
+			ids = append(ids, m.ID)
+		}
+	}
+	return c.Host.Start(ctx, ids)
+}
+
+// needed reports whether a plugin takes part in a crawl without an index.
+func needed(m *manifest.Manifest) bool {
+	for _, p := range m.Provides {
+		switch p.Point {
+		case manifest.IndexingFilter, manifest.IndexWriter, manifest.Exchange, manifest.Searcher, manifest.SegmentMerge:
+		default:
+			return true
+		}
+	}
+	return false
+}
+
 // Close closes everything. It is safe to call twice.
 func (c *Crawl) Close(ctx context.Context) error {
 	var errs []error
@@ -371,7 +399,7 @@ func chainOptions(c *config.Config, choice *config.Choice) (chain.Options, error
 	o := chain.Options{
 		Order: map[string][]string{}, NormalizerLoops: n.LoopCount, MaxBatchItems: p.BatchURLs, MaxBatchBytes: int(p.BatchBytes),
 		MaxBatchPages: p.BatchPages, Linger: p.BatchWait.D(), Retries: p.Retries, RetryDelay: p.RetryDelay.D(), ParseTimeout: pr.Timeout.D(),
-		NormalizerOrder: map[urlnormalizer.Scope][]string{}, ParserTypes: choice.ParserTypes,
+		NormalizerOrder: map[urlnormalizer.Scope][]string{}, ParserTypes: choice.ParserTypes, ProtocolOf: choice.ProtocolOf,
 	}
 	if o.ParseTimeout < 0 {
 		o.ParseTimeout = noTimeout

@@ -68,6 +68,9 @@ func Run(ctx context.Context, db *crawldb.DB, plugins Plugins, seeds []Seed, o O
 		return rep, err
 	}
 	if len(accepted) == 0 {
+		if len(seeds) == 1 {
+			return rep, fmt.Errorf("the seed can't be injected:\n%s", list(rep.Rejected))
+		}
 		return rep, fmt.Errorf("none of the %d seeds can be injected:\n%s", len(seeds), list(rep.Rejected))
 	}
 	if err := score(ctx, plugins, accepted, o.Rules.InjectedScore); err != nil {

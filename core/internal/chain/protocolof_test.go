@@ -1,0 +1,50 @@
+package chain
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/gonutch/crawler/sdk"
+	"github.com/gonutch/crawler/sdk/extension/protocol"
+	"github.com/gonutch/crawler/sdk/model"
+)
+
+// named is a protocol that answers with its own name.
+type namedProtocol string
+
+func (n namedProtocol) Fetch(_ context.Context, r *protocol.Request) (*protocol.Response, error) {
+	return &protocol.Response{URL: r.URL, Body: []byte(n), Status: model.ProtocolStatus{Code: model.ProtocolSuccess}}, nil
+}
+
+func protocolPlugin(id string) sdk.Plugin {
+	return sdk.Plugin{
+		Manifest: []byte("id = \"" + id + "\"\nname = \"x\"\nversion = \"1\"\napi = 1\nprovide \"protocol\" {\n  schemes = [\"http\", \"https\"]\n}\n"),
+		New: func(sdk.Env) (*sdk.Extensions, error) {
+			return &sdk.Extensions{Protocol: namedProtocol(id)}, nil
+		},
+	}
+}
+
+// TestProtocolOf: a host's plugin is stronger than a scheme's, and that stronger
+// than the order (protocol.plugins; Nutch's host-protocol-mapping.txt).
+func TestProtocolOf(t *testing.T) {
+	c := newLocal(t, Options{ProtocolOf: map[string]string{"https": "protocol-b", "app.test": "protocol-c"}},
+		local(t, protocolPlugin("protocol-a")), local(t, protocolPlugin("protocol-b")), local(t, protocolPlugin("protocol-c")))
+	for _, x := range []struct{ url, want string }{
+		{"http://a.test/", "protocol-a"},
+		{"https://a.test/", "protocol-b"},
+		{"http://app.test/", "protocol-c"},
+		{"https://APP.test:8443/", "protocol-c"},
+		{"http://www.app.test/", "protocol-a"},
+	} {
+		r, err := c.Fetch(t.Context(), &protocol.Request{URL: x.url})
+		if err != nil || string(r.Body) != x.want {
+			t.Errorf("%s was fetched by %s, %v; want %s", x.url, r.Body, err, x.want)
+		}
+	}
+	_, err := NewLocal([]LocalPlugin{local(t, protocolPlugin("protocol-a"))}, Options{ProtocolOf: map[string]string{"https": "protocol-x"}})
+	if err == nil || !strings.Contains(err.Error(), "protocol-x") {
+		t.Errorf("an unknown plugin: error %v", err)
+	}
+}
