@@ -784,9 +784,10 @@ dedup {
   group = "none"
 
   # What decides which of several equal pages stays: score, fetchTime,
-  # urlLength, httpsOverHttp, in order.
+  # urlLength, httpsOverHttp, in order; in the end the URL's key. Nutch has
+  # fetchTime after score: then it depends on when a crawl was interrupted.
   # Nutch: deduplication.compare.order
-  compare_order = ["score", "fetchTime", "urlLength"]
+  compare_order = ["score", "urlLength"]
 }
 
 indexer {
