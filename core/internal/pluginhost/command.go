@@ -15,6 +15,7 @@ import (
 
 	"github.com/gonutch/crawler/sdk/fault"
 	"github.com/gonutch/crawler/sdk/handshake"
+	"github.com/gonutch/crawler/sdk/host"
 	"github.com/gonutch/crawler/sdk/manifest"
 )
 
@@ -68,7 +69,7 @@ func (h *Host) command(m *manifest.Manifest) (*exec.Cmd, error) {
 		cmd.Args[0] = "crawler"
 		return cmd, nil
 	}
-	path, err := commandPath(m)
+	path, err := host.Program(m)
 	if err != nil {
 		return nil, err
 	}
@@ -80,33 +81,6 @@ func (h *Host) command(m *manifest.Manifest) (*exec.Cmd, error) {
 	cmd := exec.Command(path, m.Command[1:]...)
 	cmd.Dir = filepath.Dir(m.File)
 	return cmd, nil
-}
-
-// commandPath returns the program of a folder plugin: a file in its folder, or
-// a program of the search path such as "python3".
-func commandPath(m *manifest.Manifest) (string, error) {
-	dir := filepath.Dir(m.File)
-	name := m.Command[0]
-	local := name
-	if !filepath.IsAbs(local) {
-		local = filepath.Join(dir, name)
-	}
-	st, err := os.Stat(local)
-	switch {
-	case err == nil && st.IsDir():
-		return "", fault.Errorf(fault.Invalid, "%s: command %q is a folder", m.File, name)
-	case err == nil && st.Mode()&0o111 == 0:
-		return "", fault.Errorf(fault.Invalid, "%s: command %q can't be executed: chmod +x %s", m.File, name, local)
-	case err == nil:
-		return local, nil
-	case strings.ContainsRune(name, filepath.Separator):
-		return "", fault.Errorf(fault.Invalid, "%s: command %q: there is no file %s (not built yet?)", m.File, name, local)
-	}
-	path, err := exec.LookPath(name)
-	if err != nil {
-		return "", fault.Errorf(fault.Invalid, "%s: command %q is neither in the plugin's folder nor on the search path", m.File, name)
-	}
-	return path, nil
 }
 
 // checkSum compares the SHA-256 of the files of the plugin's folder that its

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/gonutch/crawler/sdk/fault"
+	"github.com/gonutch/crawler/sdk/host"
 	"github.com/gonutch/crawler/sdk/manifest"
 )
 
@@ -123,10 +124,7 @@ func readFolder(file string) (*manifest.Manifest, error) {
 		return nil, fault.New(fault.Invalid, err)
 	}
 	m.File = abs
-	if len(m.Command) == 0 {
-		return nil, fault.Errorf(fault.Invalid, "%s: command is missing: a plugin in a folder needs one, such as command = [\"./%s\"]", abs, m.ID)
-	}
-	if _, err := commandPath(m); err != nil {
+	if _, err := host.Program(m); err != nil {
 		return nil, err
 	}
 	return m, nil
