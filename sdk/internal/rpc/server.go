@@ -45,9 +45,17 @@ type stream struct {
 
 func (s *stream) Context() context.Context { return s.ctx }
 
-// DialOptions are the host's counterpart of ServerOptions.
+// DialOptions are the host's counterpart of ServerOptions. A call whose context
+// has ended fails with the context's error even when its answer still arrived:
+// the items of such an answer may have failed only because the context ended.
 func DialOptions(maxMessage int) []grpc.DialOption {
 	return []grpc.DialOption{
+		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, resp any, cc *grpc.ClientConn, next grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+			if err := next(ctx, method, req, resp, cc, opts...); err != nil {
+				return err
+			}
+			return ctx.Err()
+		}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
 		grpc.WithReadBufferSize(bufferSize), grpc.WithWriteBufferSize(bufferSize),
 		grpc.WithInitialWindowSize(windowSize), grpc.WithInitialConnWindowSize(windowSize),
