@@ -4,10 +4,14 @@ import (
 	"context"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/gonutch/crawler/sdk/internal/pb/indexwriterv1"
+	"github.com/gonutch/crawler/sdk/internal/pb/modelv1"
 	"github.com/gonutch/crawler/sdk/internal/rpc"
 	"github.com/gonutch/crawler/sdk/internal/wire"
+	"github.com/gonutch/crawler/sdk/model"
 )
 
 // Client is a writer in another process.
@@ -15,7 +19,10 @@ type Client struct {
 	c indexwriterv1.IndexWriterServiceClient
 }
 
-var _ Writer = (*Client)(nil)
+var (
+	_ Writer    = (*Client)(nil)
+	_ Describer = (*Client)(nil)
+)
 
 // NewClient returns the client of the writer that cc leads to.
 func NewClient(cc grpc.ClientConnInterface) *Client {
@@ -51,7 +58,7 @@ func (c *Client) Write(ctx context.Context, instance string, ops []Op) ([]Result
 		if reason == "" {
 			reason = "refused without a reason"
 		}
-		out[rej.GetIndex()].Rejected = reason
+		out[rej.GetIndex()] = Result{Rejected: reason, Later: rej.GetLater()}
 	}
 	return out, nil
 }
@@ -66,6 +73,27 @@ func (c *Client) Commit(ctx context.Context, instance string) error {
 func (c *Client) Close(ctx context.Context, instance string) error {
 	_, err := c.c.Close(ctx, &indexwriterv1.CloseRequest{Instance: wire.Bytes(instance)})
 	return rpc.Failed(ctx, "indexwriter: close", err)
+}
+
+// Describe implements Describer. A writer that can't be asked is described as
+// nothing.
+func (c *Client) Describe(ctx context.Context, instance string, sample []model.Document) (*Description, error) {
+	req := &indexwriterv1.DescribeRequest{Instance: wire.Bytes(instance), Sample: make([]*modelv1.Document, len(sample))}
+	for i := range sample {
+		req.Sample[i] = wire.Document(&sample[i])
+	}
+	r, err := c.c.Describe(ctx, req)
+	if status.Code(err) == codes.Unimplemented {
+		return &Description{}, nil
+	}
+	if err := rpc.Failed(ctx, "indexwriter: describe", err); err != nil {
+		return nil, err
+	}
+	d := &Description{Server: wire.Text(r.GetServer()), Version: wire.Text(r.GetVersion()), Problems: wire.TextList(r.GetProblems())}
+	for _, f := range r.GetFacts() {
+		d.Facts = append(d.Facts, Fact{Name: wire.Text(f.GetName()), Value: wire.Text(f.GetValue())})
+	}
+	return d, nil
 }
 
 // Register serves on s what impl returns; impl is asked at every call.
@@ -105,7 +133,7 @@ func (s *server) Write(ctx context.Context, r *indexwriterv1.WriteRequest) (*ind
 	a := &indexwriterv1.WriteResponse{Count: uint32(len(results))}
 	for i, res := range results {
 		if res.Rejected != "" {
-			a.Rejections = append(a.Rejections, &indexwriterv1.Rejection{Index: uint32(i), Reason: wire.Bytes(res.Rejected)})
+			a.Rejections = append(a.Rejections, &indexwriterv1.Rejection{Index: uint32(i), Reason: wire.Bytes(res.Rejected), Later: res.Later})
 		}
 	}
 	return a, nil
@@ -125,4 +153,31 @@ func (s *server) Close(ctx context.Context, r *indexwriterv1.CloseRequest) (*ind
 		return nil, err
 	}
 	return &indexwriterv1.CloseResponse{}, w.Close(ctx, wire.Text(r.GetInstance()))
+}
+
+func (s *server) Describe(ctx context.Context, r *indexwriterv1.DescribeRequest) (*indexwriterv1.DescribeResponse, error) {
+	w, err := s.impl()
+	if err != nil {
+		return nil, err
+	}
+	d, ok := w.(Describer)
+	if !ok {
+		return nil, status.Error(codes.Unimplemented, "the writer has no description")
+	}
+	sample := make([]model.Document, len(r.GetSample()))
+	for i, doc := range r.GetSample() {
+		sample[i] = wire.DocumentFrom(doc)
+	}
+	desc, err := d.Describe(ctx, wire.Text(r.GetInstance()), sample)
+	if err != nil {
+		return nil, err
+	}
+	if desc == nil {
+		return &indexwriterv1.DescribeResponse{}, nil
+	}
+	a := &indexwriterv1.DescribeResponse{Server: wire.Bytes(desc.Server), Version: wire.Bytes(desc.Version), Problems: wire.BytesList(desc.Problems)}
+	for _, f := range desc.Facts {
+		a.Facts = append(a.Facts, &indexwriterv1.Fact{Name: wire.Bytes(f.Name), Value: wire.Bytes(f.Value)})
+	}
+	return a, nil
 }

@@ -47,7 +47,7 @@ func (s *script) Close(_ context.Context, instance string) error {
 func TestRoundTrip(t *testing.T) {
 	doc := rpctest.Filled[model.Document]()
 	ops := []indexwriter.Op{{Doc: doc}, {Kind: indexwriter.Delete, Doc: model.Document{ID: "\xff"}}, {}}
-	s := &script{results: []indexwriter.Result{{}, {Rejected: "too old \xff"}, {}}}
+	s := &script{results: []indexwriter.Result{{}, {Rejected: "too old \xff"}, {Rejected: "busy", Later: true}}}
 	c := indexwriter.NewClient(rpctest.Connect(t, func(r grpc.ServiceRegistrar) {
 		indexwriter.Register(r, func() (indexwriter.Writer, error) { return s, nil })
 	}))
@@ -118,5 +118,50 @@ func TestMalformedAnswer(t *testing.T) {
 	}))
 	if _, err := c.Write(rpctest.Context(t), "a", make([]indexwriter.Op, 1)); !fault.Is(err, fault.Invalid) {
 		t.Errorf("got %v", err)
+	}
+}
+
+type described struct {
+	script
+	sample []model.Document
+	desc   *indexwriter.Description
+}
+
+func (d *described) Describe(_ context.Context, instance string, sample []model.Document) (*indexwriter.Description, error) {
+	d.calls, d.sample = append(d.calls, "describe "+instance), sample
+	return d.desc, d.err
+}
+
+func TestDescribe(t *testing.T) {
+	full := rpctest.Filled[indexwriter.Description]()
+	sample := []model.Document{rpctest.Filled[model.Document]()}
+	for name, want := range map[string]*indexwriter.Description{"full": &full, "empty": {}, "nil": nil} {
+		d := &described{desc: want}
+		c := indexwriter.NewClient(rpctest.Connect(t, func(r grpc.ServiceRegistrar) {
+			indexwriter.Register(r, func() (indexwriter.Writer, error) { return d, nil })
+		}))
+		got, err := c.Describe(rpctest.Context(t), "a\xff", sample)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want == nil {
+			want = &indexwriter.Description{}
+		}
+		if diff := rpctest.Diff(want, got); diff != "" {
+			t.Errorf("%s (-sent +received):\n%s", name, diff)
+		}
+		if diff := rpctest.Diff(sample, d.sample); diff != "" || d.calls[0] != "describe a\xff" {
+			t.Errorf("%s: %v, sample %s", name, d.calls, diff)
+		}
+		d.err = fault.Errorf(fault.Denied, "no")
+		if _, err := c.Describe(rpctest.Context(t), "a", nil); !fault.Is(err, fault.Denied) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	c := indexwriter.NewClient(rpctest.Connect(t, func(r grpc.ServiceRegistrar) {
+		indexwriter.Register(r, func() (indexwriter.Writer, error) { return &script{}, nil })
+	}))
+	if got, err := c.Describe(rpctest.Context(t), "a", sample); err != nil || rpctest.Diff(&indexwriter.Description{}, got) != "" {
+		t.Errorf("a writer without description: %+v, %v", got, err)
 	}
 }

@@ -269,7 +269,7 @@ type WriteResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of operations in the request.
 	Count uint32 `protobuf:"varint,1,opt,name=count,proto3" json:"count,omitempty"`
-	// Only the operations that were refused for good.
+	// Only the operations that were not done.
 	Rejections    []*Rejection `protobuf:"bytes,2,rep,name=rejections,proto3" json:"rejections,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -320,9 +320,12 @@ func (x *WriteResponse) GetRejections() []*Rejection {
 }
 
 type Rejection struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Index         uint32                 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
-	Reason        []byte                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Index  uint32                 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
+	Reason []byte                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The reason will pass: the operation is to be sent again later. Otherwise it
+	// was refused for good.
+	Later         bool `protobuf:"varint,3,opt,name=later,proto3" json:"later,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -369,6 +372,13 @@ func (x *Rejection) GetReason() []byte {
 		return x.Reason
 	}
 	return nil
+}
+
+func (x *Rejection) GetLater() bool {
+	if x != nil {
+		return x.Later
+	}
+	return false
 }
 
 type CommitRequest struct {
@@ -531,6 +541,183 @@ func (*CloseResponse) Descriptor() ([]byte, []int) {
 	return file_crawler_indexwriter_v1_indexwriter_proto_rawDescGZIP(), []int{9}
 }
 
+type DescribeRequest struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Instance []byte                 `protobuf:"bytes,1,opt,name=instance,proto3" json:"instance,omitempty"`
+	// Documents of the crawl as they would be written; may be none.
+	Sample        []*modelv1.Document `protobuf:"bytes,2,rep,name=sample,proto3" json:"sample,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DescribeRequest) Reset() {
+	*x = DescribeRequest{}
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DescribeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DescribeRequest) ProtoMessage() {}
+
+func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DescribeRequest.ProtoReflect.Descriptor instead.
+func (*DescribeRequest) Descriptor() ([]byte, []int) {
+	return file_crawler_indexwriter_v1_indexwriter_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *DescribeRequest) GetInstance() []byte {
+	if x != nil {
+		return x.Instance
+	}
+	return nil
+}
+
+func (x *DescribeRequest) GetSample() []*modelv1.Document {
+	if x != nil {
+		return x.Sample
+	}
+	return nil
+}
+
+type DescribeResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where documents go: an address or a file.
+	Server []byte `protobuf:"bytes,1,opt,name=server,proto3" json:"server,omitempty"`
+	// What answers there and its version; empty without a server.
+	Version []byte  `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
+	Facts   []*Fact `protobuf:"bytes,3,rep,name=facts,proto3" json:"facts,omitempty"`
+	// What would go wrong, each with what to do about it.
+	Problems      [][]byte `protobuf:"bytes,4,rep,name=problems,proto3" json:"problems,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DescribeResponse) Reset() {
+	*x = DescribeResponse{}
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DescribeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DescribeResponse) ProtoMessage() {}
+
+func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DescribeResponse.ProtoReflect.Descriptor instead.
+func (*DescribeResponse) Descriptor() ([]byte, []int) {
+	return file_crawler_indexwriter_v1_indexwriter_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *DescribeResponse) GetServer() []byte {
+	if x != nil {
+		return x.Server
+	}
+	return nil
+}
+
+func (x *DescribeResponse) GetVersion() []byte {
+	if x != nil {
+		return x.Version
+	}
+	return nil
+}
+
+func (x *DescribeResponse) GetFacts() []*Fact {
+	if x != nil {
+		return x.Facts
+	}
+	return nil
+}
+
+func (x *DescribeResponse) GetProblems() [][]byte {
+	if x != nil {
+		return x.Problems
+	}
+	return nil
+}
+
+// Fact is anything else an operator may want to see.
+type Fact struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          []byte                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Value         []byte                 `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Fact) Reset() {
+	*x = Fact{}
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Fact) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Fact) ProtoMessage() {}
+
+func (x *Fact) ProtoReflect() protoreflect.Message {
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Fact.ProtoReflect.Descriptor instead.
+func (*Fact) Descriptor() ([]byte, []int) {
+	return file_crawler_indexwriter_v1_indexwriter_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Fact) GetName() []byte {
+	if x != nil {
+		return x.Name
+	}
+	return nil
+}
+
+func (x *Fact) GetValue() []byte {
+	if x != nil {
+		return x.Value
+	}
+	return nil
+}
+
 var File_crawler_indexwriter_v1_indexwriter_proto protoreflect.FileDescriptor
 
 const file_crawler_indexwriter_v1_indexwriter_proto_rawDesc = "" +
@@ -553,25 +740,38 @@ const file_crawler_indexwriter_v1_indexwriter_proto_rawDesc = "" +
 	"\x05count\x18\x01 \x01(\rR\x05count\x12A\n" +
 	"\n" +
 	"rejections\x18\x02 \x03(\v2!.crawler.indexwriter.v1.RejectionR\n" +
-	"rejections\"9\n" +
+	"rejections\"O\n" +
 	"\tRejection\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\fR\x06reason\"+\n" +
+	"\x06reason\x18\x02 \x01(\fR\x06reason\x12\x14\n" +
+	"\x05later\x18\x03 \x01(\bR\x05later\"+\n" +
 	"\rCommitRequest\x12\x1a\n" +
 	"\binstance\x18\x01 \x01(\fR\binstance\"\x10\n" +
 	"\x0eCommitResponse\"*\n" +
 	"\fCloseRequest\x12\x1a\n" +
 	"\binstance\x18\x01 \x01(\fR\binstance\"\x0f\n" +
-	"\rCloseResponse*F\n" +
+	"\rCloseResponse\"a\n" +
+	"\x0fDescribeRequest\x12\x1a\n" +
+	"\binstance\x18\x01 \x01(\fR\binstance\x122\n" +
+	"\x06sample\x18\x02 \x03(\v2\x1a.crawler.model.v1.DocumentR\x06sample\"\x94\x01\n" +
+	"\x10DescribeResponse\x12\x16\n" +
+	"\x06server\x18\x01 \x01(\fR\x06server\x12\x18\n" +
+	"\aversion\x18\x02 \x01(\fR\aversion\x122\n" +
+	"\x05facts\x18\x03 \x03(\v2\x1c.crawler.indexwriter.v1.FactR\x05facts\x12\x1a\n" +
+	"\bproblems\x18\x04 \x03(\fR\bproblems\"0\n" +
+	"\x04Fact\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\fR\x04name\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\fR\x05value*F\n" +
 	"\x06OpKind\x12\x17\n" +
 	"\x13OP_KIND_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vOP_KIND_ADD\x10\x01\x12\x12\n" +
-	"\x0eOP_KIND_DELETE\x10\x022\xec\x02\n" +
+	"\x0eOP_KIND_DELETE\x10\x022\xcb\x03\n" +
 	"\x12IndexWriterService\x12Q\n" +
 	"\x04Open\x12#.crawler.indexwriter.v1.OpenRequest\x1a$.crawler.indexwriter.v1.OpenResponse\x12T\n" +
 	"\x05Write\x12$.crawler.indexwriter.v1.WriteRequest\x1a%.crawler.indexwriter.v1.WriteResponse\x12W\n" +
 	"\x06Commit\x12%.crawler.indexwriter.v1.CommitRequest\x1a&.crawler.indexwriter.v1.CommitResponse\x12T\n" +
-	"\x05Close\x12$.crawler.indexwriter.v1.CloseRequest\x1a%.crawler.indexwriter.v1.CloseResponseB:Z8github.com/gonutch/crawler/sdk/internal/pb/indexwriterv1b\x06proto3"
+	"\x05Close\x12$.crawler.indexwriter.v1.CloseRequest\x1a%.crawler.indexwriter.v1.CloseResponse\x12]\n" +
+	"\bDescribe\x12'.crawler.indexwriter.v1.DescribeRequest\x1a(.crawler.indexwriter.v1.DescribeResponseB:Z8github.com/gonutch/crawler/sdk/internal/pb/indexwriterv1b\x06proto3"
 
 var (
 	file_crawler_indexwriter_v1_indexwriter_proto_rawDescOnce sync.Once
@@ -586,7 +786,7 @@ func file_crawler_indexwriter_v1_indexwriter_proto_rawDescGZIP() []byte {
 }
 
 var file_crawler_indexwriter_v1_indexwriter_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_crawler_indexwriter_v1_indexwriter_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_crawler_indexwriter_v1_indexwriter_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_crawler_indexwriter_v1_indexwriter_proto_goTypes = []any{
 	(OpKind)(0),              // 0: crawler.indexwriter.v1.OpKind
 	(*OpenRequest)(nil),      // 1: crawler.indexwriter.v1.OpenRequest
@@ -599,28 +799,35 @@ var file_crawler_indexwriter_v1_indexwriter_proto_goTypes = []any{
 	(*CommitResponse)(nil),   // 8: crawler.indexwriter.v1.CommitResponse
 	(*CloseRequest)(nil),     // 9: crawler.indexwriter.v1.CloseRequest
 	(*CloseResponse)(nil),    // 10: crawler.indexwriter.v1.CloseResponse
-	nil,                      // 11: crawler.indexwriter.v1.OpenRequest.ParamsEntry
-	(*modelv1.Document)(nil), // 12: crawler.model.v1.Document
+	(*DescribeRequest)(nil),  // 11: crawler.indexwriter.v1.DescribeRequest
+	(*DescribeResponse)(nil), // 12: crawler.indexwriter.v1.DescribeResponse
+	(*Fact)(nil),             // 13: crawler.indexwriter.v1.Fact
+	nil,                      // 14: crawler.indexwriter.v1.OpenRequest.ParamsEntry
+	(*modelv1.Document)(nil), // 15: crawler.model.v1.Document
 }
 var file_crawler_indexwriter_v1_indexwriter_proto_depIdxs = []int32{
-	11, // 0: crawler.indexwriter.v1.OpenRequest.params:type_name -> crawler.indexwriter.v1.OpenRequest.ParamsEntry
+	14, // 0: crawler.indexwriter.v1.OpenRequest.params:type_name -> crawler.indexwriter.v1.OpenRequest.ParamsEntry
 	0,  // 1: crawler.indexwriter.v1.Op.kind:type_name -> crawler.indexwriter.v1.OpKind
-	12, // 2: crawler.indexwriter.v1.Op.document:type_name -> crawler.model.v1.Document
+	15, // 2: crawler.indexwriter.v1.Op.document:type_name -> crawler.model.v1.Document
 	3,  // 3: crawler.indexwriter.v1.WriteRequest.ops:type_name -> crawler.indexwriter.v1.Op
 	6,  // 4: crawler.indexwriter.v1.WriteResponse.rejections:type_name -> crawler.indexwriter.v1.Rejection
-	1,  // 5: crawler.indexwriter.v1.IndexWriterService.Open:input_type -> crawler.indexwriter.v1.OpenRequest
-	4,  // 6: crawler.indexwriter.v1.IndexWriterService.Write:input_type -> crawler.indexwriter.v1.WriteRequest
-	7,  // 7: crawler.indexwriter.v1.IndexWriterService.Commit:input_type -> crawler.indexwriter.v1.CommitRequest
-	9,  // 8: crawler.indexwriter.v1.IndexWriterService.Close:input_type -> crawler.indexwriter.v1.CloseRequest
-	2,  // 9: crawler.indexwriter.v1.IndexWriterService.Open:output_type -> crawler.indexwriter.v1.OpenResponse
-	5,  // 10: crawler.indexwriter.v1.IndexWriterService.Write:output_type -> crawler.indexwriter.v1.WriteResponse
-	8,  // 11: crawler.indexwriter.v1.IndexWriterService.Commit:output_type -> crawler.indexwriter.v1.CommitResponse
-	10, // 12: crawler.indexwriter.v1.IndexWriterService.Close:output_type -> crawler.indexwriter.v1.CloseResponse
-	9,  // [9:13] is the sub-list for method output_type
-	5,  // [5:9] is the sub-list for method input_type
-	5,  // [5:5] is the sub-list for extension type_name
-	5,  // [5:5] is the sub-list for extension extendee
-	0,  // [0:5] is the sub-list for field type_name
+	15, // 5: crawler.indexwriter.v1.DescribeRequest.sample:type_name -> crawler.model.v1.Document
+	13, // 6: crawler.indexwriter.v1.DescribeResponse.facts:type_name -> crawler.indexwriter.v1.Fact
+	1,  // 7: crawler.indexwriter.v1.IndexWriterService.Open:input_type -> crawler.indexwriter.v1.OpenRequest
+	4,  // 8: crawler.indexwriter.v1.IndexWriterService.Write:input_type -> crawler.indexwriter.v1.WriteRequest
+	7,  // 9: crawler.indexwriter.v1.IndexWriterService.Commit:input_type -> crawler.indexwriter.v1.CommitRequest
+	9,  // 10: crawler.indexwriter.v1.IndexWriterService.Close:input_type -> crawler.indexwriter.v1.CloseRequest
+	11, // 11: crawler.indexwriter.v1.IndexWriterService.Describe:input_type -> crawler.indexwriter.v1.DescribeRequest
+	2,  // 12: crawler.indexwriter.v1.IndexWriterService.Open:output_type -> crawler.indexwriter.v1.OpenResponse
+	5,  // 13: crawler.indexwriter.v1.IndexWriterService.Write:output_type -> crawler.indexwriter.v1.WriteResponse
+	8,  // 14: crawler.indexwriter.v1.IndexWriterService.Commit:output_type -> crawler.indexwriter.v1.CommitResponse
+	10, // 15: crawler.indexwriter.v1.IndexWriterService.Close:output_type -> crawler.indexwriter.v1.CloseResponse
+	12, // 16: crawler.indexwriter.v1.IndexWriterService.Describe:output_type -> crawler.indexwriter.v1.DescribeResponse
+	12, // [12:17] is the sub-list for method output_type
+	7,  // [7:12] is the sub-list for method input_type
+	7,  // [7:7] is the sub-list for extension type_name
+	7,  // [7:7] is the sub-list for extension extendee
+	0,  // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_crawler_indexwriter_v1_indexwriter_proto_init() }
@@ -634,7 +841,7 @@ func file_crawler_indexwriter_v1_indexwriter_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_crawler_indexwriter_v1_indexwriter_proto_rawDesc), len(file_crawler_indexwriter_v1_indexwriter_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   11,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,10 +19,11 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	IndexWriterService_Open_FullMethodName   = "/crawler.indexwriter.v1.IndexWriterService/Open"
-	IndexWriterService_Write_FullMethodName  = "/crawler.indexwriter.v1.IndexWriterService/Write"
-	IndexWriterService_Commit_FullMethodName = "/crawler.indexwriter.v1.IndexWriterService/Commit"
-	IndexWriterService_Close_FullMethodName  = "/crawler.indexwriter.v1.IndexWriterService/Close"
+	IndexWriterService_Open_FullMethodName     = "/crawler.indexwriter.v1.IndexWriterService/Open"
+	IndexWriterService_Write_FullMethodName    = "/crawler.indexwriter.v1.IndexWriterService/Write"
+	IndexWriterService_Commit_FullMethodName   = "/crawler.indexwriter.v1.IndexWriterService/Commit"
+	IndexWriterService_Close_FullMethodName    = "/crawler.indexwriter.v1.IndexWriterService/Close"
+	IndexWriterService_Describe_FullMethodName = "/crawler.indexwriter.v1.IndexWriterService/Describe"
 )
 
 // IndexWriterServiceClient is the client API for IndexWriterService service.
@@ -40,6 +41,9 @@ type IndexWriterServiceClient interface {
 	Commit(ctx context.Context, in *CommitRequest, opts ...grpc.CallOption) (*CommitResponse, error)
 	// Close releases the writer; again does nothing.
 	Close(ctx context.Context, in *CloseRequest, opts ...grpc.CallOption) (*CloseResponse, error)
+	// Describe says what an opened writer writes to and what would go wrong.
+	// UNIMPLEMENTED stands for an empty answer.
+	Describe(ctx context.Context, in *DescribeRequest, opts ...grpc.CallOption) (*DescribeResponse, error)
 }
 
 type indexWriterServiceClient struct {
@@ -90,6 +94,16 @@ func (c *indexWriterServiceClient) Close(ctx context.Context, in *CloseRequest, 
 	return out, nil
 }
 
+func (c *indexWriterServiceClient) Describe(ctx context.Context, in *DescribeRequest, opts ...grpc.CallOption) (*DescribeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DescribeResponse)
+	err := c.cc.Invoke(ctx, IndexWriterService_Describe_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // IndexWriterServiceServer is the server API for IndexWriterService service.
 // All implementations must embed UnimplementedIndexWriterServiceServer
 // for forward compatibility.
@@ -105,6 +119,9 @@ type IndexWriterServiceServer interface {
 	Commit(context.Context, *CommitRequest) (*CommitResponse, error)
 	// Close releases the writer; again does nothing.
 	Close(context.Context, *CloseRequest) (*CloseResponse, error)
+	// Describe says what an opened writer writes to and what would go wrong.
+	// UNIMPLEMENTED stands for an empty answer.
+	Describe(context.Context, *DescribeRequest) (*DescribeResponse, error)
 	mustEmbedUnimplementedIndexWriterServiceServer()
 }
 
@@ -126,6 +143,9 @@ func (UnimplementedIndexWriterServiceServer) Commit(context.Context, *CommitRequ
 }
 func (UnimplementedIndexWriterServiceServer) Close(context.Context, *CloseRequest) (*CloseResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Close not implemented")
+}
+func (UnimplementedIndexWriterServiceServer) Describe(context.Context, *DescribeRequest) (*DescribeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Describe not implemented")
 }
 func (UnimplementedIndexWriterServiceServer) mustEmbedUnimplementedIndexWriterServiceServer() {}
 func (UnimplementedIndexWriterServiceServer) testEmbeddedByValue()                            {}
@@ -220,6 +240,24 @@ func _IndexWriterService_Close_Handler(srv interface{}, ctx context.Context, dec
 	return interceptor(ctx, in, info, handler)
 }
 
+func _IndexWriterService_Describe_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DescribeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(IndexWriterServiceServer).Describe(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: IndexWriterService_Describe_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(IndexWriterServiceServer).Describe(ctx, req.(*DescribeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // IndexWriterService_ServiceDesc is the grpc.ServiceDesc for IndexWriterService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -242,6 +280,10 @@ var IndexWriterService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Close",
 			Handler:    _IndexWriterService_Close_Handler,
+		},
+		{
+			MethodName: "Describe",
+			Handler:    _IndexWriterService_Describe_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},
