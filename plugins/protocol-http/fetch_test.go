@@ -270,8 +270,8 @@ func TestRetryAfter(t *testing.T) {
 		{stamp(time.Hour), stamp(50 * time.Minute), 10 * time.Minute},
 		{stamp(time.Hour), "not a date", time.Hour},
 	} {
-		if got := retryAfter(tc.value, tc.date, now); got != tc.want {
-			t.Errorf("retryAfter(%q, %q) = %s, want %s", tc.value, tc.date, got, tc.want)
+		if got := RetryAfter(tc.value, tc.date, now); got != tc.want {
+			t.Errorf("RetryAfter(%q, %q) = %s, want %s", tc.value, tc.date, got, tc.want)
 		}
 	}
 	s := testsite.Start(t, testsite.Options{})

@@ -113,7 +113,7 @@ func failed(out *protocol.Response, code model.ProtocolCode, format string, args
 }
 
 func (f *Fetcher) fetch(parent context.Context, req *protocol.Request, out *protocol.Response) error {
-	u, err := parseURL(req.URL)
+	u, err := ParseURL(req.URL)
 	if err != nil {
 		return failed(out, model.ProtocolGone, "not a URL that can be asked for: %v", err)
 	}
@@ -373,20 +373,20 @@ func (f *Fetcher) describe(hr *http.Request, u *url.URL, x *exchange, resp *http
 	}
 	st := &out.Status
 	st.HTTP = resp.StatusCode
-	st.Code = codeOf(resp.StatusCode, conditional)
+	st.Code = CodeOf(resp.StatusCode, conditional)
 	switch st.Code {
 	case model.ProtocolSuccess, model.ProtocolNotModified:
 	case model.ProtocolMoved, model.ProtocolTempMoved:
 		base := *u
 		base.Host = hr.Host
-		if out.Location = resolve(&base, resp.Header.Get("Location")); out.Location == "" {
+		if out.Location = Resolve(&base, resp.Header.Get("Location")); out.Location == "" {
 			*st = model.ProtocolStatus{Code: model.ProtocolException, HTTP: st.HTTP, Message: resp.Status + " without a usable Location"}
 			break
 		}
 		st.Message = out.Location
 	default:
 		st.Message = strings.TrimSpace(resp.Status)
-		out.RetryAfter = retryAfter(resp.Header.Get("Retry-After"), resp.Header.Get("Date"), time.Now())
+		out.RetryAfter = RetryAfter(resp.Header.Get("Retry-After"), resp.Header.Get("Date"), time.Now())
 	}
 }
 

@@ -4,6 +4,10 @@
 // break the rules. It must not know robots rules, politeness, redirect
 // following or the CrawlDB.
 //
+// What a browser needs as well, the mapping of statuses and the reading of URLs and
+// Retry-After, is exported for protocol-browser, which also sends requests that need no
+// browser through a Fetcher.
+//
 // Invariants:
 //  1. Every connection goes to an address that libaddr checked for this very
 //     request's permission; a pooled connection is only reused by requests with

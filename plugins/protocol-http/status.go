@@ -9,7 +9,7 @@ import (
 	"github.com/gonutch/crawler/sdk/model"
 )
 
-// codeOf maps an HTTP status to a protocol status. It is Nutch's table
+// CodeOf maps an HTTP status to a protocol status. It is Nutch's table
 // (lib-http, HttpBase) but for these, each because the old rule hurts:
 //
 //   - 203 is success: a proxy changed the page, it is still the page.
@@ -18,7 +18,7 @@ import (
 //   - 4xx that say the request can never work are gone, not exception. What
 //     may work later stays an exception: 407, 408, 421, 425, 429.
 //   - 304 without a condition sent is an exception: there is no old copy.
-func codeOf(status int, conditional bool) model.ProtocolCode {
+func CodeOf(status int, conditional bool) model.ProtocolCode {
 	switch status {
 	case http.StatusOK, http.StatusNonAuthoritativeInfo:
 		return model.ProtocolSuccess
@@ -49,10 +49,10 @@ func codeOf(status int, conditional bool) model.ProtocolCode {
 // maxRetryAfter bounds what a server can ask for; longer is as good as never.
 const maxRetryAfter = 30 * 24 * time.Hour
 
-// retryAfter reads a Retry-After value, seconds or a date (RFC 9110 section
+// RetryAfter reads a Retry-After value, seconds or a date (RFC 9110 section
 // 10.2.3). A date is relative to the answer's own Date when there is one, so
 // that a wrong clock on either side does not matter, and else to now.
-func retryAfter(value, date string, now time.Time) time.Duration {
+func RetryAfter(value, date string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
 	if value == "" {
 		return 0

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// parseURL reads an absolute http or https URL as the web has them: stray
+// ParseURL reads an absolute http or https URL as the web has them: stray
 // percent signs, spaces and non-ASCII bytes are percent-encoded instead of
 // being errors. The fragment is dropped.
-func parseURL(s string) (*url.URL, error) {
+func ParseURL(s string) (*url.URL, error) {
 	s, _, _ = strings.Cut(s, "#")
 	u, err := url.Parse(s)
 	if err != nil {
@@ -25,10 +25,10 @@ func parseURL(s string) (*url.URL, error) {
 	return u, nil
 }
 
-// resolve returns the absolute form of a Location header's value, or "" when
+// Resolve returns the absolute form of a Location header's value, or "" when
 // it has none. A target without a fragment keeps that of base (RFC 9110
 // section 10.2.2), which is left to the normalizers.
-func resolve(base *url.URL, location string) string {
+func Resolve(base *url.URL, location string) string {
 	// As browsers do (WHATWG URL): surrounding space and inner tabs and line
 	// ends go.
 	location = strings.Map(func(r rune) rune {
