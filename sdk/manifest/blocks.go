@@ -192,6 +192,24 @@ func (r *reader) setting(hb *hclsyntax.Block, to *[]Setting) {
 	*to = append(*to, s)
 }
 
+// named reads a block block.
+func (r *reader) named(hb *hclsyntax.Block) {
+	k := Block{Name: hb.Labels[0], Line: hb.TypeRange.Start.Line}
+	if !nameRE().MatchString(k.Name) {
+		r.problem(hb.LabelRanges[0], "block %q: want lower-case letters, digits and \"_\"", k.Name)
+	}
+	r.body(hb.Body, "block", []field{text("meaning", &k.Meaning)}, []block{
+		{"setting", 1, false, func(hb *hclsyntax.Block) { r.setting(hb, &k.Settings) }},
+	})
+	if k.Meaning == "" {
+		r.problem(hb.DefRange(), "block %q needs a meaning: a sentence for its users", k.Name)
+	}
+	if len(k.Settings) == 0 {
+		r.problem(hb.DefRange(), "block %q needs a setting", k.Name)
+	}
+	r.m.Blocks = append(r.m.Blocks, k)
+}
+
 // checkBounds checks that the bounds of s fit its type.
 func (r *reader) checkBounds(s *Setting, given map[string]hcl.Range) {
 	numeric := s.Type == Int || s.Type == Float || s.Type == Duration || s.Type == Size

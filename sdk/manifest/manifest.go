@@ -49,6 +49,11 @@
 //	  min     = "1ms"                   # and max, one_of = [...], off = true (-1 is allowed),
 //	}                                   # secret = true (never shown)
 //
+//	block "site" {                      # plugin "urlfilter-mine" { site "any name" { hosts = [...] } },
+//	  meaning = "What holds for some hosts."  # as many as the user wants
+//	  setting "hosts" { ... }
+//	}
+//
 //	parameter "url" { ... }             # indexwriter and exchange: as setting, for each instance;
 //	                                    # without one an instance may set what setting blocks name
 package manifest
@@ -88,6 +93,7 @@ type Manifest struct {
 	Fields      []Field
 	Sections    []string // configuration sections of the core sent along, such as "http"
 	Settings    []Setting
+	Blocks      []Block
 	// Parameters are those of each configured instance: index_writer "name" and
 	// exchange "name" blocks. When there are none, an instance may set what
 	// Settings lists, and the plugin block holds for what it leaves out.
@@ -119,6 +125,16 @@ type Field struct {
 	Name    string
 	Reducer Reducer
 	Meaning string
+}
+
+// Block is a kind of named blocks inside the plugin "<id>" block, such as
+// site "intranet" { ... }. The plugin gets them among its own settings as an
+// object of objects: {"site": {"intranet": {...}}}, defaults filled in.
+type Block struct {
+	Name     string
+	Meaning  string
+	Settings []Setting
+	Line     int
 }
 
 // Type is the type of a setting.

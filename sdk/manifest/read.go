@@ -200,6 +200,7 @@ func (r *reader) top(b *hclsyntax.Body) {
 		{"field", 1, false, r.field},
 		{"setting", 1, false, func(hb *hclsyntax.Block) { r.setting(hb, &m.Settings) }},
 		{"parameter", 1, false, func(hb *hclsyntax.Block) { r.setting(hb, &m.Parameters) }},
+		{"block", 1, false, r.named},
 	})
 	r.checkTop(b, given)
 	for i := range m.Provides {
@@ -238,6 +239,21 @@ func (r *reader) checkTop(b *hclsyntax.Body, given map[string]hcl.Range) {
 	}
 	r.checkPoints(b)
 	r.checkFactSettings()
+	r.checkBlocks(b)
+}
+
+// checkBlocks checks that no block is called as a setting is.
+func (r *reader) checkBlocks(b *hclsyntax.Body) {
+	for _, hb := range b.Blocks {
+		if hb.Type != "block" || len(hb.Labels) != 1 {
+			continue
+		}
+		for i := range r.m.Settings {
+			if s := &r.m.Settings[i]; s.Name == hb.Labels[0] {
+				r.problem(hb.LabelRanges[0], "block %q: there is a setting of that name, at line %d", s.Name, s.Line)
+			}
+		}
+	}
 }
 
 // checkRequired reports all that is missing in one problem.
@@ -287,6 +303,16 @@ func (r *reader) checkPoints(b *hclsyntax.Body) {
 // SameSource reports whether src is the manifest m was read from, as the
 // running plugin returns it.
 func (m *Manifest) SameSource(src []byte) bool { return bytes.Equal(m.Source, src) }
+
+// Block returns the kind of blocks called name, or nil.
+func (m *Manifest) Block(name string) *Block {
+	for i := range m.Blocks {
+		if m.Blocks[i].Name == name {
+			return &m.Blocks[i]
+		}
+	}
+	return nil
+}
 
 // Provided returns what m provides at point.
 func (m *Manifest) Provided(point string) (Provide, bool) {

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/gonutch/crawler/sdk/extension/urlnormalizer"
 	"github.com/gonutch/crawler/sdk/manifest"
@@ -65,21 +67,42 @@ func hashMember(h hash.Hash, m *member) error {
 			return fmt.Errorf("settings of plugin %s: %w", m.id, err)
 		}
 	}
-	for _, s := range m.man.Settings {
-		if s.Type != manifest.File {
+	if err := hashFiles(h, m.man.Settings, own); err != nil {
+		return fmt.Errorf("plugin %s: %w", m.id, err)
+	}
+	for i := range m.man.Blocks {
+		b := &m.man.Blocks[i]
+		named := map[string]map[string]json.RawMessage{}
+		if raw, ok := own[b.Name]; ok {
+			if err := json.Unmarshal(raw, &named); err != nil {
+				return fmt.Errorf("plugin %s: %s: %w", m.id, b.Name, err)
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(named)) {
+			if err := hashFiles(h, b.Settings, named[name]); err != nil {
+				return fmt.Errorf("plugin %s: %s %q: %w", m.id, b.Name, name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// hashFiles adds the bytes of the files that values names.
+func hashFiles(h hash.Hash, settings []manifest.Setting, values map[string]json.RawMessage) error {
+	for i := range settings {
+		s := &settings[i]
+		if s.Type != manifest.File || len(values[s.Name]) == 0 {
 			continue
 		}
 		var path string
-		if raw, ok := own[s.Name]; ok {
-			if err := json.Unmarshal(raw, &path); err != nil {
-				return fmt.Errorf("setting %s of plugin %s: %w", s.Name, m.id, err)
-			}
+		if err := json.Unmarshal(values[s.Name], &path); err != nil {
+			return fmt.Errorf("setting %s: %w", s.Name, err)
 		}
 		if path == "" {
 			continue
 		}
 		if err := hashFile(h, path); err != nil {
-			return fmt.Errorf("setting %s of plugin %s: %w", s.Name, m.id, err)
+			return fmt.Errorf("setting %s: %w", s.Name, err)
 		}
 	}
 	return nil

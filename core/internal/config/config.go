@@ -34,6 +34,7 @@ type Config struct {
 	entries      []*entry     // what refs point at
 	pending      map[string]any
 	pluginBlocks []pluginBlock
+	namedBlocks  []namedBlock
 	unresolved   []*entry // -D in the Nutch spelling of a plugin's property
 	environ      map[string]string
 	places       map[string]place // by section

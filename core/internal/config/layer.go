@@ -165,7 +165,36 @@ func (l *fileLayer) plugin(b *hclsyntax.Block) {
 		}
 	}
 	for _, nested := range b.Body.Blocks {
-		l.problem(nested.TypeRange, "settings of plugins are written key = value; for a map write %s = { ... }", nested.Type)
+		l.named(id, nested)
+	}
+}
+
+// named reads a named block inside a plugin block, such as site "intranet".
+func (l *fileLayer) named(id string, b *hclsyntax.Block) {
+	if len(b.Labels) != 1 {
+		l.problem(b.TypeRange, "settings of plugins are written key = value; for a map write %s = { ... }, for a block of settings %s \"name\" { ... }", b.Type, b.Type)
+		return
+	}
+	name := b.Labels[0]
+	if !validInstance(name) {
+		l.problem(b.LabelRanges[0], "%s %q: want a name of letters, digits, \"_\" and \"-\"", b.Type, name)
+		return
+	}
+	key := strings.Join([]string{"plugin", id, b.Type, name}, "\x00")
+	if first, ok := l.seen[key]; ok {
+		l.problem(b.DefRange(), "%s %q was written before, at line %d; merge the two", b.Type, name, first.Start.Line)
+		return
+	}
+	l.seen[key] = b.DefRange()
+	l.c.namedBlocks = append(l.c.namedBlocks, namedBlock{id: id, kind: b.Type, name: name, file: l.file, at: b.TypeRange})
+	for _, a := range inOrder(b.Body.Attributes) {
+		path := []string{"plugin", id, b.Type, name, a.Name}
+		if e := l.entry(path, a); e != nil {
+			l.c.add(e, path...)
+		}
+	}
+	for _, nested := range b.Body.Blocks {
+		l.problem(nested.TypeRange, "%s takes no blocks; for a map write %s = { ... }", b.Type, nested.Type)
 	}
 }
 

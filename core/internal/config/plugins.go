@@ -22,6 +22,21 @@ type pluginBlock struct {
 	origin Origin
 }
 
+// namedBlock is a block inside a plugin block, such as site "intranet".
+type namedBlock struct {
+	id, kind, name string
+	file           *hclconf.File // nil for -D
+	at             hcl.Range
+	origin         Origin
+}
+
+func (b *namedBlock) problem(format string, args ...any) hclconf.Problem {
+	if b.file != nil {
+		return b.file.Problem(b.at, format, args...)
+	}
+	return hclconf.Problem{Where: b.origin.String(), Text: fmt.Sprintf(format, args...)}
+}
+
 // File is a file that a setting names.
 type File struct {
 	Setting string // full key
@@ -60,6 +75,7 @@ func (c *Config) ValidatePlugins(manifests []*manifest.Manifest) error {
 	}
 	for _, m := range manifests {
 		c.validateBlock("plugin"+delim+m.ID, "plugin "+m.ID, m.Settings, nil)
+		c.validateNamed(m)
 	}
 	for _, kind := range instanceBlocks() {
 		for _, name := range c.ko.MapKeys(kind) {
@@ -105,6 +121,32 @@ func (c *Config) resolveSets(manifests []*manifest.Manifest, ids []string) {
 	}
 	c.unresolved = nil
 	c.commit()
+}
+
+// validateNamed types the values in the named blocks of m's plugin block.
+func (c *Config) validateNamed(m *manifest.Manifest) {
+	kinds := make([]string, len(m.Blocks))
+	for i := range m.Blocks {
+		kinds[i] = m.Blocks[i].Name
+	}
+	for i := range c.namedBlocks {
+		b := &c.namedBlocks[i]
+		if b.id != m.ID || m.Block(b.kind) != nil {
+			continue
+		}
+		if s := findSetting(m.Settings, b.kind); s != nil {
+			c.problems = append(c.problems, b.problem("%s is not a block: write %s = ...", b.kind, b.kind))
+			continue
+		}
+		c.problems = append(c.problems, b.problem("there is no block %s in plugin %s%s", b.kind, m.ID, knownNames(b.kind, kinds)))
+	}
+	for i := range m.Blocks {
+		kind := &m.Blocks[i]
+		prefix := "plugin" + delim + m.ID + delim + kind.Name
+		for _, name := range c.ko.MapKeys(prefix) {
+			c.validateBlock(prefix+delim+name, fmt.Sprintf("%s %q of plugin %s", kind.Name, name, m.ID), kind.Settings, nil)
+		}
+	}
 }
 
 // validateBlock types the values under prefix by settings, own first.
@@ -231,23 +273,33 @@ func (c *Config) checkWriters(kind, name string) {
 // that its settings name come along so that their bytes can count as part of
 // its configuration. Secrets are in clear. Call ValidatePlugins first.
 func (c *Config) PluginSettings(m *manifest.Manifest) (sdk.Settings, []File, error) {
-	own := map[string]any{}
-	var files []File
-	for i := range m.Settings {
-		s := &m.Settings[i]
-		v, file, err := c.resolved("plugin"+delim+m.ID+delim+s.Name, s, m)
-		if err != nil {
-			return sdk.Settings{}, nil, err
+	prefix := "plugin" + delim + m.ID
+	own, files, err := c.blockSettings(prefix, m.Settings, m)
+	if err != nil {
+		return sdk.Settings{}, nil, err
+	}
+	for i := range m.Blocks {
+		kind := &m.Blocks[i]
+		named := map[string]any{}
+		for _, name := range c.ko.MapKeys(prefix + delim + kind.Name) {
+			values, more, err := c.blockSettings(prefix+delim+kind.Name+delim+name, kind.Settings, m)
+			if err != nil {
+				return sdk.Settings{}, nil, err
+			}
+			named[name], files = values, append(files, more...)
 		}
-		if file != nil {
-			files = append(files, *file)
+		for _, b := range c.namedBlocks { // one without any setting has no key
+			if b.id == m.ID && b.kind == kind.Name && named[b.name] == nil {
+				if named[b.name], _, err = c.blockSettings(prefix+delim+kind.Name+delim+b.name, kind.Settings, m); err != nil {
+					return sdk.Settings{}, nil, err
+				}
+			}
 		}
-		if v != nil {
-			own[s.Name] = v
+		if len(named) > 0 {
+			own[kind.Name] = named
 		}
 	}
 	out := sdk.Settings{Sections: map[string]json.RawMessage{}}
-	var err error
 	if out.Own, err = json.Marshal(own); err != nil {
 		return sdk.Settings{}, nil, fmt.Errorf("encode settings of plugin %s: %w", m.ID, err)
 	}
@@ -261,6 +313,26 @@ func (c *Config) PluginSettings(m *manifest.Manifest) (sdk.Settings, []File, err
 		}
 	}
 	return out, files, nil
+}
+
+// blockSettings are the values below prefix with the defaults of settings.
+func (c *Config) blockSettings(prefix string, settings []manifest.Setting, m *manifest.Manifest) (map[string]any, []File, error) {
+	values := map[string]any{}
+	var files []File
+	for i := range settings {
+		s := &settings[i]
+		v, file, err := c.resolved(prefix+delim+s.Name, s, m)
+		if err != nil {
+			return nil, nil, err
+		}
+		if file != nil {
+			files = append(files, *file)
+		}
+		if v != nil {
+			values[s.Name] = v
+		}
+	}
+	return values, files, nil
 }
 
 // resolved is the value at key, or s's default; files as absolute paths.

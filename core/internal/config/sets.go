@@ -42,8 +42,17 @@ func (c *Config) environment(name, text string) {
 		id := strings.ReplaceAll(parts[1], "_", "-")
 		c.pluginBlocks = append(c.pluginBlocks, pluginBlock{id: id, origin: e.origin})
 		c.addFree(e, "plugin", id, parts[2])
+	case len(parts) == 5 && parts[0] == "plugin":
+		id, kind := strings.ReplaceAll(parts[1], "_", "-"), parts[2]
+		name := c.keyOfEnv("plugin"+delim+id+delim+kind, parts[3])
+		if name == "" {
+			c.problems = append(c.problems, e.problem("there is no %s %q of plugin %s in the configuration files", kind, parts[3], id))
+			return
+		}
+		c.pluginBlocks = append(c.pluginBlocks, pluginBlock{id: id, origin: e.origin})
+		c.addFree(e, "plugin", id, kind, name, parts[4])
 	case len(parts) == 3 && contains(instanceBlocks(), parts[0]):
-		instance := c.envInstance(parts[0], parts[1])
+		instance := c.keyOfEnv(parts[0], parts[1])
 		if instance == "" {
 			c.problems = append(c.problems, e.problem("there is no %s %q in the configuration files", parts[0], parts[1]))
 			return
@@ -73,10 +82,10 @@ func (c *Config) singleUnderscore(name, rest string) {
 	}
 }
 
-// envInstance finds the instance whose name is written as name in the
-// environment, or "".
-func (c *Config) envInstance(kind, name string) string {
-	for _, n := range c.ko.MapKeys(kind) {
+// keyOfEnv finds the key below prefix, such as an instance, that is written as
+// name in the environment, or "".
+func (c *Config) keyOfEnv(prefix, name string) string {
+	for _, n := range c.ko.MapKeys(prefix) {
 		if strings.ToLower(strings.ReplaceAll(n, "-", "_")) == name {
 			return n
 		}
@@ -117,6 +126,10 @@ func (c *Config) set(e *entry, key string) {
 	switch {
 	case len(parts) == 3 && parts[0] == "plugin" && manifest.ValidID(parts[1]):
 		c.pluginBlocks = append(c.pluginBlocks, pluginBlock{id: parts[1], origin: e.origin})
+		c.addFree(e, parts...)
+	case len(parts) == 5 && parts[0] == "plugin" && manifest.ValidID(parts[1]) && validInstance(parts[3]):
+		c.pluginBlocks = append(c.pluginBlocks, pluginBlock{id: parts[1], origin: e.origin})
+		c.namedBlocks = append(c.namedBlocks, namedBlock{id: parts[1], kind: parts[2], name: parts[3], origin: e.origin})
 		c.addFree(e, parts...)
 	case len(parts) == 3 && contains(instanceBlocks(), parts[0]) && validInstance(parts[1]):
 		c.addFree(e, parts...)

@@ -65,7 +65,11 @@ func pluginReadme(t *testing.T, r *repo, m *manifest.Manifest) {
 		t.Errorf("%s: all plugins have the same headings (-want +got):\n%s", name, d)
 	}
 	settings, _ := section(doc, "## Settings")
-	for _, s := range slices.Concat(m.Settings, m.Parameters) {
+	all := slices.Concat(m.Settings, m.Parameters)
+	for _, b := range m.Blocks {
+		all = append(append(all, manifest.Setting{Name: b.Name, Line: b.Line}), b.Settings...)
+	}
+	for _, s := range all {
 		if !strings.Contains(settings, "`"+s.Name+"`") {
 			t.Errorf("%s: setting `%s` of plugin.hcl:%d is not named under Settings", name, s.Name, s.Line)
 		}

@@ -37,7 +37,7 @@ func Configuration(m *manifest.Manifest, settings string, sections map[string]st
 			return host.Configuration{}, fault.Errorf(fault.Invalid, "settings: want a JSON object: %w", err)
 		}
 		for name := range over {
-			if !known(m.Settings, name) {
+			if !known(m.Settings, name) && m.Block(name) == nil {
 				return host.Configuration{}, fault.Errorf(fault.Invalid, "setting %q is not in the manifest", name)
 			}
 		}
