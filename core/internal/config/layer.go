@@ -172,7 +172,7 @@ func (l *fileLayer) plugin(b *hclsyntax.Block) {
 // named reads a named block inside a plugin block, such as site "intranet".
 func (l *fileLayer) named(id string, b *hclsyntax.Block) {
 	if len(b.Labels) != 1 {
-		l.problem(b.TypeRange, "settings of plugins are written key = value; for a map write %s = { ... }, for a block of settings %s \"name\" { ... }", b.Type, b.Type)
+		l.problem(b.TypeRange, "settings of plugins are written key = value; for a map write %s = { ... }", b.Type)
 		return
 	}
 	name := b.Labels[0]
