@@ -826,6 +826,11 @@ indexer {
   # Nutch: indexer.delete.skipped.by.indexingfilter
   delete_skipped_by_indexingfilter = true
 
+  # What becomes of a document that no exchange takes while there is no default one: it is
+  # left out and counted, or the step ends with an error.
+  # Type: one of skip, error
+  unrouted = "skip"
+
   # Don't send pages that didn't change.
   # Nutch: indexer.skip.notmodified
   skip_notmodified = true

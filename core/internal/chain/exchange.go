@@ -2,6 +2,7 @@ package chain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -35,6 +36,7 @@ type Route struct {
 type exchangeEntry struct {
 	conf  ExchangeConfig
 	stage *stage[*model.Document, bool]
+	open  func(context.Context) error
 }
 
 // newExchange returns the entry of one configured exchange; it is opened in
@@ -73,8 +75,35 @@ func newExchange(m *member, conf ExchangeConfig, l limits) exchangeEntry {
 			return match(exchange.NewClient(cc), generation(cc))
 		}
 	}
-	return exchangeEntry{conf: conf, stage: s}
+	e := exchangeEntry{conf: conf, stage: s}
+	e.open = func(ctx context.Context) error {
+		if m.local != nil {
+			return open(ctx, exchange.Local(m.local.Exchange), 0)
+		}
+		return m.proc.Do(ctx, 0, func(ctx context.Context, cc grpc.ClientConnInterface) error {
+			return open(ctx, exchange.NewClient(cc), generation(cc))
+		})
+	}
+	return e
 }
+
+// OpenExchanges opens the configured exchanges, so that a parameter that can't be
+// used shows before anything is sent. All errors are reported.
+func (c *Chains) OpenExchanges(ctx context.Context) error {
+	var errs []error
+	for _, e := range c.exchanges {
+		if e.conf.Default {
+			continue
+		}
+		if err := e.open(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("open exchange %s: %w", e.conf.Name, named(e.stage.m.id, err)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Routed reports whether exchanges are configured.
+func (c *Chains) Routed() bool { return len(c.exchanges) > 0 }
 
 // Route asks every configured exchange about every document. The routes are as
 // many as the documents, in their order.

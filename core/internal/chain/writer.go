@@ -12,6 +12,7 @@ import (
 	"github.com/gonutch/crawler/sdk/extension/indexwriter"
 	"github.com/gonutch/crawler/sdk/fault"
 	"github.com/gonutch/crawler/sdk/manifest"
+	"github.com/gonutch/crawler/sdk/model"
 )
 
 // poisonAttempts is how often a document may alone kill a writer's plugin
@@ -68,8 +69,10 @@ type writerTable struct {
 	open []*Writer
 }
 
-// OpenWriters opens one instance for each configuration. When one of them
-// can't be opened, none is left open; all errors are reported.
+// OpenWriters opens one instance for each configuration. An instance whose index
+// can't be reached now (kind Transient) is opened by its first call that can;
+// that is logged. When one of them can't be opened for another reason, none is left open; all
+// errors are reported.
 func (c *Chains) OpenWriters(ctx context.Context, configs []WriterConfig) ([]*Writer, error) {
 	var opened []*Writer
 	var errs []error
@@ -86,8 +89,11 @@ func (c *Chains) OpenWriters(ctx context.Context, configs []WriterConfig) ([]*Wr
 		}
 		names[conf.Name] = true
 		w := &Writer{conf: conf, c: c, m: m, suspects: map[string]int{}}
-		err := w.do(ctx, 0, func(context.Context, indexwriter.Writer) error { return nil })
-		if err != nil {
+		err := w.Open(ctx)
+		switch {
+		case err != nil && fault.Is(err, fault.Transient) && !pluginhost.IsLost(err) && ctx.Err() == nil:
+			c.log.Warn("the index can't be reached; what is to be written waits", "writer", conf.Name, "error", err)
+		case err != nil:
 			errs = append(errs, fmt.Errorf("open writer %s: %w", conf.Name, named(conf.Plugin, err)))
 			continue
 		}
@@ -115,6 +121,29 @@ func (t *writerTable) close(ctx context.Context) error {
 		errs = append(errs, w.Close(ctx))
 	}
 	return errors.Join(errs...)
+}
+
+// Open opens the instance, if it is not open yet.
+func (w *Writer) Open(ctx context.Context) error {
+	return w.do(ctx, 0, func(context.Context, indexwriter.Writer) error { return nil })
+}
+
+// Describe asks what the instance writes to, and what would go wrong with the
+// sample documents. A plugin that can't say is described as nothing.
+func (w *Writer) Describe(ctx context.Context, sample []model.Document) (*indexwriter.Description, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	d := &indexwriter.Description{}
+	err := w.do(ctx, 0, func(ctx context.Context, b indexwriter.Writer) (err error) {
+		if describer, ok := b.(indexwriter.Describer); ok {
+			d, err = describer.Describe(ctx, w.conf.Name, sample)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("describe writer %s: %w", w.conf.Name, named(w.m.id, err))
+	}
+	return d, nil
 }
 
 // Name returns the instance's name.
@@ -220,7 +249,7 @@ func (w *Writer) batches(ctx context.Context, ops []indexwriter.Op) ([]indexwrit
 			}
 			to++
 		}
-		res, err := w.send(ctx, ops[from:to])
+		res, err := w.sendOrSplit(ctx, ops[from:to])
 		if err != nil {
 			return nil, err
 		}
@@ -228,6 +257,29 @@ func (w *Writer) batches(ctx context.Context, ops []indexwriter.Op) ([]indexwrit
 		from = to
 	}
 	return out, nil
+}
+
+// sendOrSplit sends ops. A batch that can't be taken as it is (kind Invalid, such
+// as a message that is too large) is halved until the operation at fault stands
+// alone, which is refused.
+func (w *Writer) sendOrSplit(ctx context.Context, ops []indexwriter.Op) ([]indexwriter.Result, error) {
+	res, err := w.send(ctx, ops)
+	var lost *LostWritesError
+	switch {
+	case err == nil || !fault.Is(err, fault.Invalid) || errors.As(err, &lost) || ends(ctx, err):
+		return res, err
+	case len(ops) == 1:
+		return []indexwriter.Result{{Rejected: err.Error()}}, nil
+	}
+	res, err = w.sendOrSplit(ctx, ops[:len(ops)/2])
+	if err != nil {
+		return nil, err
+	}
+	rest, err := w.sendOrSplit(ctx, ops[len(ops)/2:])
+	if err != nil {
+		return nil, err
+	}
+	return append(res, rest...), nil
 }
 
 // send makes one call of Write, again after a transient failure.

@@ -16,6 +16,7 @@ func commands() []*command {
 		dedupCommand(),
 		indexCommand(),
 		cleanCommand(),
+		reindexCommand(),
 		readdbCommand(),
 		readsegCommand(),
 		pluginCommand(),

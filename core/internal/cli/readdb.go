@@ -188,9 +188,7 @@ func writeURL(w io.Writer, a *query.URLAnswer, now time.Time) {
 	for _, e := range a.Pending {
 		out.fact("Pending effect", fmt.Sprintf("%s %s %d", e.Field, e.Reducer, e.Value))
 	}
-	if i := a.Index; i != nil {
-		out.fact("Index", fmt.Sprintf("in %s, from segment %s, document %.16s…", strings.Join(i.Writers, ", "), i.Segment, i.Hash))
-	}
+	writeIndexed(&out, a.Index)
 	if n := len(a.Inlinks); n > 0 {
 		more := ""
 		if a.More {
@@ -321,4 +319,27 @@ func decimal(f float64) string {
 // interval writes seconds as Nutch does: days, then hours, minutes, seconds.
 func interval(seconds int64) string {
 	return fmt.Sprintf("%d days, %02d:%02d:%02d", seconds/86400, seconds/3600%24, seconds/60%60, seconds%60)
+}
+
+// writeIndexed prints what each index writer has of a page.
+func writeIndexed(out *table, writers []query.Indexed) {
+	for _, i := range writers {
+		text := "nothing"
+		switch {
+		case i.Held && i.Hash != "":
+			text = fmt.Sprintf("document %.16s… from segment %s", i.Hash, i.Segment)
+		case i.Held:
+			text = "perhaps a document"
+		}
+		if i.Pending {
+			text += "; to be sent"
+			if i.Why != "" {
+				text += ", which failed: " + printable(i.Why)
+			}
+		}
+		if i.Refused != "" {
+			text += fmt.Sprintf("; refused what was sent %s: %s", moment(i.At), printable(i.Refused))
+		}
+		out.fact("Index "+i.Writer, text)
+	}
 }

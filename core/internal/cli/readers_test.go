@@ -134,7 +134,7 @@ func askAll(t *testing.T, dir, root string) {
 	// Nutch's way to name the CrawlDB.
 	runLine(t, "", "readdb", dir+"/crawldb", "-url", root+"/blue").wants(t, ExitDone,
 		`^URL: http://`+host+`/blue$`, `^Status: +2 \(db_fetched\)$`, `^Retry interval: +2592000 seconds \(30 days\)$`, `^Signature: +[0-9a-f]{32}$`,
-		`^Protocol status: +success\(1\)`, `^Index: +in main`, `^Host: +127`)
+		`^Protocol status: +success\(1\)`, `^Index main: +document`, `^Host: +127`)
 	line("readdb", "--url", root+"/nope").wants(t, ExitNothing, `^not found$`)
 	line("readdb").wants(t, ExitUsage, `!--stats or --url`)
 	line("readdb", "--stats", "--url", "x").wants(t, ExitUsage, `!--stats or --url`)

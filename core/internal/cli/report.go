@@ -152,6 +152,21 @@ func (p *reportPrinter) indexed(r *cycle.Report) {
 	if n := total(r.Skipped); n > 0 {
 		p.line("not indexed", "%s: %s", number(n), counts(r.Skipped, 6))
 	}
+	for _, w := range r.Down {
+		p.line("writer down", "%s", printable(w))
+	}
+	if len(r.Down) > 0 {
+		p.line("", "what it lacks is kept; to send it: crawler index --pending")
+	}
+	for _, name := range r.Incomplete {
+		p.line("incomplete", "index_writer %s lacks what was indexed before it came; to fill it: crawler reindex --writer %s", printable(name), printable(name))
+	}
+	for why := range r.Skipped {
+		if strings.HasPrefix(why, "refused by ") {
+			p.line("", "what was refused, and why: crawler index --rejected")
+			break
+		}
+	}
 }
 
 // dropMeaning explains a reason for which links are dropped, where its name does

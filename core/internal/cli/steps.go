@@ -105,7 +105,7 @@ func (inv *invocation) with(ctx context.Context, agent bool, f func(context.Cont
 	if err != nil {
 		return err
 	}
-	stop := s.serve(ctx, nil, inv.cmd != "index" && inv.cmd != "clean")
+	stop := s.serve(ctx, nil, inv.cmd != "index" && inv.cmd != "clean" && inv.cmd != "reindex")
 	err = f(ctx, s)
 	stop()
 	return errors.Join(err, s.close(ctx))
@@ -231,17 +231,5 @@ func wholeCommand(name, short string, f func(ctx context.Context, s *session) (c
 func dedupCommand() *command {
 	return wholeCommand("dedup", "Mark pages of equal content as duplicates", func(ctx context.Context, s *session) (cycle.Report, error) {
 		return s.cycle.Dedup(ctx)
-	})
-}
-
-func indexCommand() *command {
-	return wholeCommand("index", "Send what changed to the index writers", func(ctx context.Context, s *session) (cycle.Report, error) {
-		return s.cycle.Index(ctx)
-	})
-}
-
-func cleanCommand() *command {
-	return wholeCommand("clean", "Delete gone, redirected and duplicate pages from the index", func(ctx context.Context, s *session) (cycle.Report, error) {
-		return s.cycle.Clean(ctx)
 	})
 }

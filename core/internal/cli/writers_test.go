@@ -92,7 +92,11 @@ func TestWriteURL(t *testing.T) {
 	a := &query.URLAnswer{
 		URL: "http://a.test/", Record: record, Next: "held", Pending: []query.Effect{{Field: "opic_cash", Reducer: "add", Value: 12}},
 		Inlinks: []query.Inlink{{From: "http://b.test/", Anchor: "see\x1b[2J this"}}, More: true,
-		Index: &query.Indexed{Hash: "0123456789abcdef0123", Segment: "20240501000000", Writers: []string{"main", "solr"}},
+		Index: []query.Indexed{
+			{Writer: "csv", Pending: true},
+			{Writer: "main", Held: true, Hash: "0123456789abcdef0123", Segment: "20240501000000", Refused: "bad\x1b date", At: noon()},
+			{Writer: "solr", Held: true, Pending: true, Why: "connection refused"},
+		},
 		Host: &query.HostState{
 			HostCount: query.HostCount{Host: "a.test", Total: 3, Status: map[string]int64{"db_fetched": 2, "db_unfetched": 1}, Requests: 9, Failures: 1, Bytes: 2048}, FailuresInRow: 3, DelaySeconds: 1.5,
 			Robots: []query.RobotsState{{Origin: "http://a.test", Status: 200, Bytes: 120, Fetched: noon(), Expires: noon().Add(24 * time.Hour), Error: "timeout"}},
@@ -116,7 +120,9 @@ Metadata:
   Content-Type=text/html
 Next:                  due, but a.test is held back until 2024-05-01 13:00:00 UTC: http_503
 Pending effect:        opic_cash add 12
-Index:                 in main, solr, from segment 20240501000000, document 0123456789abcdef…
+Index csv:             nothing; to be sent
+Index main:            document 0123456789abcdef… from segment 20240501000000; refused what was sent 2024-05-01 12:00:00 UTC: bad date
+Index solr:            perhaps a document; to be sent, which failed: connection refused
 Inlinks:               1 and more (--limit N)
   from http://b.test/ anchor: see[2J this
 Host:                  a.test: 3 URLs (db_fetched 2, db_unfetched 1)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"github.com/gonutch/crawler/sdk/hclconf"
 	"github.com/gonutch/crawler/sdk/manifest"
 )
 
@@ -18,9 +19,11 @@ import (
 //	  plugin  = "indexer-bleve"
 //	  enabled = true
 //	  path    = "index"                        # parameters of the plugin
-//	  rename  = { title = "headline" }         # index_writer: Nutch's mapping
-//	  copy    = { content = "search,text" }
-//	  remove  = ["segment"]
+//	  mapping {                                # Nutch's; its settings may also stand outside
+//	    copy   = { content = "search,text" }
+//	    rename = { title = "headline" }
+//	    remove = ["segment"]
+//	  }
 //	}
 //	exchange "pdf" { plugin, enabled, parameters …, writers = ["main"], default = false }
 type Instance struct {
@@ -68,14 +71,42 @@ func (l *fileLayer) instance(b *hclsyntax.Block) {
 		l.problem(b.LabelRanges[0], "%s %q: want a name of letters, digits, \"_\" and \"-\"", b.Type, name)
 		return
 	}
-	for _, a := range inOrder(b.Body.Attributes) {
+	attributes := inOrder(b.Body.Attributes)
+	mapped := false
+	for _, nested := range b.Body.Blocks {
+		switch {
+		case nested.Type != "mapping" || b.Type != "index_writer":
+			l.problem(nested.TypeRange, "%s takes no such block; for a map write %s = { ... }", b.Type, nested.Type)
+		case len(nested.Labels) > 0 || len(nested.Body.Blocks) > 0:
+			l.problem(nested.TypeRange, "write mapping { copy = { ... } rename = { ... } remove = [ ... ] }")
+		case mapped:
+			l.problem(nested.TypeRange, "mapping { ... } is written twice; merge the two")
+		default:
+			mapped = true
+			attributes = append(attributes, l.mapping(nested, b.Body.Attributes)...)
+		}
+	}
+	for _, a := range attributes {
 		if e := l.entry([]string{b.Type, name, a.Name}, a); e != nil {
 			l.c.add(e, b.Type, name, a.Name)
 		}
 	}
-	for _, nested := range b.Body.Blocks {
-		l.problem(nested.TypeRange, "%s takes no blocks; for a map write %s = { ... }", b.Type, nested.Type)
+}
+
+// mapping returns the settings of a mapping block; outside are those around it.
+func (l *fileLayer) mapping(b *hclsyntax.Block, outside hclsyntax.Attributes) []*hclsyntax.Attribute {
+	var out []*hclsyntax.Attribute
+	for _, a := range inOrder(b.Body.Attributes) {
+		switch {
+		case a.Name != "copy" && a.Name != "rename" && a.Name != "remove":
+			l.problem(a.NameRange, "mapping has no %q%s", a.Name, hclconf.DidYouMean(a.Name, []string{"copy", "rename", "remove"}))
+		case outside[a.Name] != nil:
+			l.problem(a.NameRange, "%s is written outside the mapping, too, at line %d", a.Name, outside[a.Name].NameRange.Start.Line)
+		default:
+			out = append(out, a)
+		}
 	}
+	return out
 }
 
 // dropReplaced removes instances of earlier layers that the pending layer gives

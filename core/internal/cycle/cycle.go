@@ -15,12 +15,15 @@ package cycle
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -197,15 +200,25 @@ func (d *deps) openWriters(ctx context.Context) error {
 	if d.targets != nil || len(d.Instances) == 0 {
 		return nil
 	}
+	if err := d.Chains.OpenExchanges(ctx); err != nil {
+		return err
+	}
 	writers, err := d.Chains.OpenWriters(ctx, d.WriterConfigs())
 	if err != nil {
 		return err
 	}
 	for i, w := range writers {
-		in := d.Instances[i]
-		d.targets = append(d.targets, index.Target{Writer: w, Copy: in.Copy, Rename: in.Rename, Remove: in.Remove})
+		d.targets = append(d.targets, target(w, &d.Instances[i]))
 	}
 	return nil
+}
+
+func target(w index.Writer, in *config.Instance) index.Target {
+	h := sha256.New()
+	for _, k := range slices.Sorted(maps.Keys(in.Params)) {
+		_, _ = fmt.Fprintf(h, "%q=%q\n", k, in.Params[k])
+	}
+	return index.Target{Writer: w, Plugin: in.Plugin, Params: h.Sum(nil)[:8], Copy: in.Copy, Rename: in.Rename, Remove: in.Remove}
 }
 
 // fold applies pending effects and scores.

@@ -112,7 +112,7 @@ func (d *deps) index(ctx context.Context, sum *Summary) error {
 
 func (d *deps) indexer() *index.Indexer {
 	return index.New(d.cfg.Index, index.Deps{
-		DB: d.DB, Segs: d.Segs, Links: d.Links, Plugins: d.Chains, Targets: d.targets, Log: d.Log.Named("index"), Failed: d.failed,
+		DB: d.DB, Segs: d.Segs, Links: d.Links, Plugins: d.Chains, Targets: d.targets, Routed: d.Chains.Routed(), Log: d.Log.Named("index"), Failed: d.failed,
 	})
 }
 
@@ -130,6 +130,7 @@ func (s *Summary) indexed(rep index.Report) {
 		for k, n := range rep.Pending {
 			bump(&r.Skipped, "pending for "+k, n)
 		}
+		r.Down, r.Incomplete = rep.Down, rep.Late // as of the last step
 	})
 }
 
@@ -294,18 +295,6 @@ func (c *Cycle) Index(ctx context.Context) (Report, error) {
 	start := time.Now()
 	err := c.d.index(ctx, sum)
 	sum.change(func(r *Report) { r.Elapsed = time.Since(start) })
-	return sum.Report(), err
-}
-
-// Clean is "crawler clean": it deletes the documents of pages that are gone,
-// redirected or duplicates.
-func (c *Cycle) Clean(ctx context.Context) (Report, error) {
-	sum := c.d.newSummary()
-	if err := c.d.openWriters(ctx); err != nil {
-		return sum.Report(), err
-	}
-	rep, err := c.d.indexer().Clean(ctx)
-	sum.indexed(rep)
 	return sum.Report(), err
 }
 

@@ -75,6 +75,8 @@ type Report struct {
 	Deleted    int64            `json:"deleted"`
 	Unchanged  int64            `json:"unchanged"` // documents not sent because nothing changed
 	Skipped    map[string]int64 `json:"not_indexed,omitempty"`
+	Down       []string         `json:"writers_down,omitempty"`       // index writers that take nothing now, and why
+	Incomplete []string         `json:"writers_incomplete,omitempty"` // index writers that lack what was sent before they came
 	Rejected   map[string]int64 `json:"rejected,omitempty"`  // URLs generate passed over by reason
 	Poisonous  []string         `json:"poisonous,omitempty"` // URLs that plugins died of, the reason with each; at most maxPoisonous
 	Elapsed    time.Duration    `json:"elapsed_ns"`
@@ -188,6 +190,6 @@ func (s *Summary) Report() Report {
 	for _, m := range []*map[string]int64{&r.Status, &r.Failures, &r.Truncated, &r.Released, &r.ParseFails, &r.Dropped, &r.Updated, &r.Skipped, &r.Rejected} {
 		*m = maps.Clone(*m)
 	}
-	r.Poisonous = slices.Clone(r.Poisonous)
+	r.Poisonous, r.Down, r.Incomplete = slices.Clone(r.Poisonous), slices.Clone(r.Down), slices.Clone(r.Incomplete)
 	return r
 }

@@ -202,7 +202,7 @@ func testURL(t *testing.T, direct, socket query.Target, root string) {
 		len(r.Signature) != 32 || r.Segment == "" || r.Protocol != "success(1)" || a.Next != "waiting" {
 		t.Errorf("record: %+v, next %q", r, a.Next)
 	}
-	if a.Index == nil || !slices.Equal(a.Index.Writers, []string{"main"}) || a.Index.Segment != r.Segment {
+	if len(a.Index) != 1 || a.Index[0].Writer != "main" || a.Index[0].Segment != r.Segment || !a.Index[0].Held {
 		t.Errorf("index: %+v", a.Index)
 	}
 	if a.Host == nil || a.Host.Total != 4 || len(a.Host.Robots) != 1 || a.Host.Robots[0].Status != 404 {

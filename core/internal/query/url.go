@@ -38,7 +38,7 @@ type URLAnswer struct {
 	Pending []Effect   `json:"pending,omitempty"`
 	Inlinks []Inlink   `json:"inlinks,omitempty"`
 	More    bool       `json:"moreInlinks,omitempty"` // than the limit
-	Index   *Indexed   `json:"index,omitempty"`
+	Index   []Indexed  `json:"index,omitempty"`
 	Host    *HostState `json:"host,omitempty"`
 }
 
@@ -86,11 +86,31 @@ type Inlink struct {
 	Anchor string `json:"anchor,omitempty"`
 }
 
-// Indexed is what the index writers hold of the page.
+// Indexed is what an index writer holds of the page.
 type Indexed struct {
-	Hash    string   `json:"hash"` // of the document as it was sent
-	Segment string   `json:"segment"`
-	Writers []string `json:"writers"`
+	Writer  string    `json:"writer"`
+	Held    bool      `json:"held"`              // it has a document, or may have one
+	Hash    string    `json:"hash,omitempty"`    // of the document it acknowledged
+	Segment string    `json:"segment,omitempty"` // that document was made from
+	Pending bool      `json:"pending,omitempty"` // it still has to be sent something
+	Why     string    `json:"why,omitempty"`     // it could not be sent
+	Refused string    `json:"refused,omitempty"` // reason for which it refused what it was sent last
+	At      time.Time `json:"refusedAt,omitzero"`
+}
+
+func indexed(s *crawldb.DocState) []Indexed {
+	if s == nil {
+		return nil
+	}
+	var out []Indexed
+	for _, w := range s.Writers {
+		x := Indexed{Writer: w.Name, Held: w.Held, Hash: hex.EncodeToString(w.Hash), Segment: w.Segment, Pending: w.Pending, Why: w.Why}
+		if w.Refused != nil {
+			x.Refused, x.At = w.Refused.Reason, w.Refused.At
+		}
+		out = append(out, x)
+	}
+	return out
 }
 
 // HostState is what is known of the URL's host.
@@ -183,9 +203,7 @@ func (s *Source) about(ctx context.Context, url string, limit int) (*URLAnswer, 
 	if err != nil {
 		return nil, err
 	}
-	if doc != nil {
-		a.Index = &Indexed{hex.EncodeToString(doc.Hash), doc.Segment, doc.Writers}
-	}
+	a.Index = indexed(doc)
 	for _, seg := range c.DB.LeasedSegments() {
 		if c.DB.IsLeased(seg, key) {
 			a.Leased = seg

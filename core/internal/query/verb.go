@@ -94,6 +94,7 @@ func Verbs(c *crawl.Crawl, r Running, opensIndex bool) control.Table {
 	add(t, s, Segments())
 	add(t, s, Page())
 	add(t, s, Search())
+	add(t, s, RejectedDocs())
 	add(t, s, Plugins())
 	add(t, s, Status())
 	add(t, s, Stop())

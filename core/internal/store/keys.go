@@ -10,7 +10,8 @@ const (
 	PrefixEffect     byte = 'E' // E<url key>: merged effects, not yet folded
 	PrefixWARC       byte = 'F' // F<segment> NUL <file>: committed length
 	PrefixHost       byte = 'H' // H<reversed host>: HostDB record
-	PrefixDocState   byte = 'I' // I<url key>: what the index holds
+	PrefixDocState   byte = 'I' // I<url key>: what the index writers hold
+	PrefixRefused    byte = 'J' // J<writer> NUL <url key>: refused by the index writer
 	PrefixLink       byte = 'L' // L<target> NUL <source>
 	PrefixSegment    byte = 'M' // M<segment>: segment meta
 	PrefixHold       byte = 'O' // O<queue>: hold
@@ -19,6 +20,7 @@ const (
 	PrefixSignature  byte = 'S' // S<len><signature><url key>
 	PrefixWait       byte = 'W' // W<due minute><url key>
 	PrefixIndexDirty byte = 'X' // X<url key>
+	PrefixPending    byte = 'Y' // Y<writer> NUL <url key>: to be sent to the index writer
 	PrefixLease      byte = 'Z' // Z<segment> NUL <url key>
 	PrefixHostCount  byte = 'h' // h<reversed host>: merged counts of a host
 	PrefixSegCount   byte = 'n' // n<segment>: merged counts of a segment

@@ -389,8 +389,12 @@ func TestDocState(t *testing.T) {
 	defer s.Close()
 	ctx := context.Background()
 	k := urlkey.FromURL("http://a.test/")
-	want := &DocState{Hash: []byte{1}, Segment: "s", Writers: []string{"w1", "w2"}}
-	must(t, db.Update(ctx, func(tx *Tx) error { tx.IndexDirty(k); tx.SetDocState(k, want); return nil }))
+	want := &DocState{Writers: []WriterState{
+		{Name: "w1", Held: true, Hash: []byte{1}, Segment: "s"},
+		{Name: "w2", Held: true, Hash: []byte{2}, Segment: "r", Refused: &Refusal{At: time.Unix(5, 0).UTC(), Reason: "no", Hash: []byte{3}, Segment: "s"}},
+		{Name: "w3", Pending: true, Why: "down"},
+	}}
+	must(t, db.Update(ctx, func(tx *Tx) error { tx.IndexDirty(k); return tx.SetDocState(k, want) }))
 	got, err := db.DocState(k)
 	must(t, err)
 	if d := cmp.Diff(want, got); d != "" {
@@ -403,7 +407,39 @@ func TestDocState(t *testing.T) {
 	if count() != 1 {
 		t.Fatal("not dirty")
 	}
-	must(t, db.Update(ctx, func(tx *Tx) error { tx.ClearIndexDirty(k); tx.SetDocState(k, nil); return nil }))
+	lists := func() string {
+		counts, err := db.DocCounts(ctx)
+		must(t, err)
+		out := ""
+		for _, w := range []string{"w1", "w2", "w3"} {
+			var pending, refused int64
+			must(t, db.PendingFor(ctx, w, func(urlkey.Key) error { pending++; return nil }))
+			must(t, db.RefusedBy(ctx, w, func(urlkey.Key) error { refused++; return nil }))
+			if c := counts[w]; c.Pending != pending || c.Refused != refused {
+				t.Errorf("%s: counts %+v, listed %d and %d", w, c, pending, refused)
+			}
+			out += fmt.Sprint(counts[w])
+		}
+		return out
+	}
+	if got := lists(); got != "{1 0 0}{1 0 1}{0 1 0}" {
+		t.Error(got)
+	}
+	must(t, db.Update(ctx, func(tx *Tx) error { // twice in one batch
+		st, err := tx.DocState(k)
+		must(t, err)
+		must(t, tx.SetDocState(k, st.With(WriterState{Name: "w3"}).With(WriterState{Name: "w1", Held: true, Pending: true})))
+		st, err = tx.DocState(k)
+		must(t, err)
+		return tx.SetDocState(k, st.With(WriterState{Name: "w2", Held: true, Hash: []byte{3}}))
+	}))
+	if got := lists(); got != "{0 1 0}{1 0 0}{0 0 0}" {
+		t.Error(got)
+	}
+	must(t, db.Update(ctx, func(tx *Tx) error { tx.ClearIndexDirty(k); return tx.SetDocState(k, nil) }))
+	if got := lists(); got != "{0 0 0}{0 0 0}{0 0 0}" {
+		t.Error(got)
+	}
 	if got, err = db.DocState(k); got != nil || err != nil || count() != 0 {
 		t.Fatal("still there", got, err)
 	}

@@ -12,6 +12,7 @@ type Config struct {
 	Delete        bool // delete gone, redirected, duplicate
 	DeleteNoIndex bool
 	DeleteSkipped bool
+	UnroutedError bool // a document that no exchange takes ends the step
 	BatchSize     int
 	BatchBytes    int64
 	CommitSize    int
@@ -25,6 +26,7 @@ func LoadConfig(c *config.Config) (Config, error) {
 		Delete        bool             `hcl:"delete"`
 		DeleteNoIndex bool             `hcl:"delete_robots_noindex"`
 		DeleteSkipped bool             `hcl:"delete_skipped_by_indexingfilter"`
+		Unrouted      string           `hcl:"unrouted"`
 		BatchSize     int              `hcl:"batch_size"`
 		BatchBytes    setting.Size     `hcl:"batch_bytes"`
 		CommitSize    int              `hcl:"commit_size"`
@@ -35,7 +37,7 @@ func LoadConfig(c *config.Config) (Config, error) {
 		return Config{}, err
 	}
 	return Config{
-		Delete: x.Delete, DeleteNoIndex: x.DeleteNoIndex, DeleteSkipped: x.DeleteSkipped, BatchSize: x.BatchSize,
+		Delete: x.Delete, DeleteNoIndex: x.DeleteNoIndex, DeleteSkipped: x.DeleteSkipped, UnroutedError: x.Unrouted == "error", BatchSize: x.BatchSize,
 		BatchBytes: int64(x.BatchBytes), CommitSize: x.CommitSize, Retries: x.Retries, RetryDelay: x.RetryDelay.D(),
 	}, nil
 }

@@ -7,11 +7,9 @@ package index
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -49,6 +47,8 @@ type Writer interface {
 // Target is a writer and how its documents are mapped.
 type Target struct {
 	Writer Writer
+	Plugin string
+	Params []byte // hash of its parameters
 	Copy   map[string][]string
 	Rename map[string]string
 	Remove []string
@@ -61,6 +61,7 @@ type Deps struct {
 	Links   *linkdb.DB
 	Plugins Plugins
 	Targets []Target
+	Routed  bool // exchanges are configured: what none of them takes goes nowhere
 	Log     hclog.Logger
 	// Failed, when set, is told of each document that a plugin failed on.
 	Failed func(url string, err error)
@@ -72,8 +73,14 @@ type Report struct {
 	Deleted   int64            `json:"deleted"`
 	Unchanged int64            `json:"unchanged"` // same document as the index holds
 	Skipped   map[string]int64 `json:"skipped,omitempty"`
-	Rejected  map[string]int64 `json:"rejected,omitempty"` // documents a writer refused, by writer
-	Pending   map[string]int64 `json:"pending,omitempty"`  // operations a writer could not take now, by writer
+	Rejected  map[string]int64 `json:"rejected,omitempty"`   // documents a writer refused, by writer
+	Pending   map[string]int64 `json:"pending,omitempty"`    // operations a writer could not take now, by writer
+	Down      []string         `json:"down,omitempty"`       // writers that take nothing now, and why
+	Late      []string         `json:"incomplete,omitempty"` // writers that came later and lack what was sent before
+}
+
+func newReport() Report {
+	return Report{Skipped: map[string]int64{}, Rejected: map[string]int64{}, Pending: map[string]int64{}}
 }
 
 // Indexer runs the step.
@@ -97,26 +104,86 @@ type fate struct {
 	state  *crawldb.DocState
 	fetch  *segment.Fetch
 	parsed *segment.Parsed
-	doc    *model.Document
-	hash   []byte
-	made   bool   // a document was made; doc is dropped once it is in an outbox
-	same   bool   // the index holds this very document
-	del    bool   // delete it
-	skip   string // leave it as it is, for this reason
-	to     []string
+	doc    *model.Document // dropped once it is in the outboxes
+	made   bool            // a document was made
+	same   bool            // a writer holds this very document
+	del    bool            // delete it
+	skip   string          // leave it as it is, for this reason
+	wait   bool            // what is pending stays so
+	to     []string        // writers that are to have it
+	moves  []*move
+	drop   []string // writers that need nothing any more
 }
 
 // ErrNoWriter says that there is no index writer to send documents to.
 var ErrNoWriter = errors.New("no index writer is configured: an index_writer block names one, and its plugin must be among plugin.includes")
 
-// Run looks at every marked page. Without a writer it is ErrNoWriter and
-// everything stays marked.
+// Run looks at every marked page, after it has sent the writers what they could
+// not take before. Without a writer it is ErrNoWriter and everything stays marked.
 func (x *Indexer) Run(ctx context.Context) (Report, error) {
+	return x.step(ctx, "index", func(s *session) error {
+		if err := x.pending(ctx, s); err != nil {
+			return err
+		}
+		return x.each(ctx, s, x.DB.DirtyForIndex)
+	})
+}
+
+// Pending sends the writers what they could not take before, and looks at no
+// other page.
+func (x *Indexer) Pending(ctx context.Context) (Report, error) {
+	return x.step(ctx, "index", func(s *session) error { return x.pending(ctx, s) })
+}
+
+// Clean deletes every document whose page is no longer to be there.
+func (x *Indexer) Clean(ctx context.Context) (Report, error) {
+	return x.step(ctx, "clean", func(s *session) error {
+		err := x.DB.EachDocState(ctx, func(k urlkey.Key, st *crawldb.DocState) error {
+			rec, err := x.DB.Get(k)
+			if err != nil {
+				return err
+			}
+			if rec != nil && !leaves(rec.Datum.Status) {
+				return nil
+			}
+			url, err := urlkey.ToURL(k)
+			if err != nil {
+				return err
+			}
+			return s.portion(ctx, []*fate{{key: k, url: url, rec: rec, state: st, del: true}})
+		})
+		return err
+	})
+}
+
+// step runs f over a session of its own and commits it.
+func (x *Indexer) step(ctx context.Context, what string, f func(*session) error) (Report, error) {
 	if len(x.Targets) == 0 {
 		return Report{}, ErrNoWriter
 	}
-	x.rep = Report{Skipped: map[string]int64{}, Rejected: map[string]int64{}, Pending: map[string]int64{}}
-	s := newSession(x)
+	x.rep = newReport()
+	err := x.register(ctx)
+	var s *session
+	if err == nil {
+		s, err = newSession(ctx, x)
+	}
+	if err == nil {
+		err = f(s)
+		if err == nil || errors.Is(err, errUnrouted) {
+			err = errors.Join(s.commit(ctx), err)
+		}
+	}
+	if err != nil {
+		return x.rep, fmt.Errorf("%s: %w", what, err)
+	}
+	return x.rep, nil
+}
+
+// portionPages is how many pages are decided upon together.
+const portionPages = 128
+
+// each settles the pages that walk goes through.
+func (x *Indexer) each(ctx context.Context, s *session, walk func(context.Context, func(urlkey.Key) error) error) error {
 	var keys []urlkey.Key
 	flush := func() error {
 		if len(keys) == 0 {
@@ -126,49 +193,44 @@ func (x *Indexer) Run(ctx context.Context) (Report, error) {
 		keys = nil
 		return err
 	}
-	err := x.DB.DirtyForIndex(ctx, func(k urlkey.Key) error {
-		if keys = append(keys, k); len(keys) < 128 {
+	err := walk(ctx, func(k urlkey.Key) error {
+		if keys = append(keys, k); len(keys) < portionPages {
 			return nil
 		}
 		return flush()
 	})
-	if err = errors.Join(err, flush()); err == nil {
-		err = s.commit(ctx)
-	}
 	if err != nil {
-		return x.rep, fmt.Errorf("index: %w", err)
+		return err
 	}
-	return x.rep, nil
+	return flush()
 }
 
-// Clean deletes every document whose page is no longer to be there.
-func (x *Indexer) Clean(ctx context.Context) (Report, error) {
-	if len(x.Targets) == 0 {
-		return Report{}, ErrNoWriter
-	}
-	x.rep = Report{Skipped: map[string]int64{}, Rejected: map[string]int64{}, Pending: map[string]int64{}}
-	s := newSession(x)
-	err := x.DB.EachDocState(ctx, func(k urlkey.Key, st *crawldb.DocState) error {
-		rec, err := x.DB.Get(k)
-		if err != nil {
+// errDown ends the walk over a writer's backlog.
+var errDown = errors.New("the writer is down")
+
+// pending settles the pages of which a writer still has to be sent something.
+func (x *Indexer) pending(ctx context.Context, s *session) error {
+	for i := range x.Targets {
+		name := x.Targets[i].Writer.Name()
+		err := x.each(ctx, s, func(ctx context.Context, f func(urlkey.Key) error) error {
+			return x.DB.PendingFor(ctx, name, func(k urlkey.Key) error {
+				if s.outs[name].down != nil {
+					return errDown
+				}
+				return f(k)
+			})
+		})
+		if err != nil && !errors.Is(err, errDown) {
 			return err
 		}
-		if rec != nil && !leaves(rec.Datum.Status) {
-			return nil
-		}
-		url, err := urlkey.ToURL(k)
-		if err != nil {
+		if err := s.commit(ctx); err != nil {
 			return err
 		}
-		return s.add(ctx, &fate{key: k, url: url, rec: rec, state: st, del: true})
-	})
-	if err == nil {
-		err = s.commit(ctx)
+		if err := x.reindexed(ctx, name); err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return x.rep, fmt.Errorf("clean: %w", err)
-	}
-	return x.rep, nil
+	return nil
 }
 
 // leaves reports whether a page of the status is to leave the index.
@@ -197,12 +259,7 @@ func (x *Indexer) portion(ctx context.Context, s *session, keys []urlkey.Key) er
 	if err := x.build(ctx, build); err != nil {
 		return err
 	}
-	for _, f := range fates {
-		if err := s.add(ctx, f); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.portion(ctx, fates)
 }
 
 // decide applies Nutch's rules (nutch.md 6.13), as far as they need no plugin.
@@ -226,8 +283,8 @@ func (x *Indexer) decide(k urlkey.Key) (*fate, error) {
 		f.del = x.cfg.Delete
 		f.skip = f.rec.Datum.Status.String()
 		return f, nil
-	case f.rec.Datum.Status == model.StatusDBUnfetched:
-		f.skip = "db_unfetched"
+	case f.rec.Datum.Status == model.StatusDBUnfetched && !f.again():
+		f.skip, f.wait = "db_unfetched", true
 		return f, nil
 	}
 	seg := f.rec.Datum.Segment
@@ -250,6 +307,13 @@ func (x *Indexer) decide(k urlkey.Key) (*fate, error) {
 		f.skip = "parse failed"
 	}
 	return f, nil
+}
+
+// again reports whether a writer is to be sent what it had before, as by a reindex.
+func (f *fate) again() bool {
+	return f.state != nil && slices.ContainsFunc(f.state.Writers, func(w crawldb.WriterState) bool {
+		return w.Held && w.Pending && w.Hash == nil && w.Why == ""
+	})
 }
 
 // build makes documents and runs them through the indexing filters.
@@ -293,7 +357,6 @@ func (x *Indexer) build(ctx context.Context, fates []*fate) error {
 			f.del, f.skip = x.cfg.DeleteSkipped, r.Plugin
 		default:
 			f.doc = r.Doc
-			f.hash = hash(r.Doc)
 		}
 	}
 	return x.route(ctx, fates)
@@ -315,20 +378,30 @@ func (x *Indexer) route(ctx context.Context, fates []*fate) error {
 	for i, f := range of {
 		if err := routes[i].Err; err != nil {
 			x.Log.Warn("an exchange failed on a document", "url", f.url, "error", err)
+			if x.Failed != nil {
+				x.Failed(f.url, err)
+			}
+			f.doc, f.skip = nil, "exchange error"
+			continue
 		}
-		f.to = routes[i].Writers
-		if routes[i].Default && len(f.to) == 0 {
+		f.to = slices.Clone(routes[i].Writers)
+		if routes[i].Default && len(f.to) == 0 && !x.Routed {
 			for _, t := range x.Targets {
 				f.to = append(f.to, t.Writer.Name())
 			}
 		}
-		f.made = true
 		if len(f.to) == 0 {
-			f.skip, f.del = "no exchange takes it", true
+			if x.cfg.UnroutedError {
+				return fmt.Errorf("%w: %s; add an exchange with default = true, or set indexer { unrouted = \"skip\" }", errUnrouted, f.url)
+			}
+			f.doc, f.skip, f.del = nil, "no exchange takes it", true
 		}
 	}
 	return nil
 }
+
+// errUnrouted says that a document goes nowhere and that this is to be an error.
+var errUnrouted = errors.New("no exchange takes the document")
 
 func (x *Indexer) input(f *fate) (*indexingfilter.Input, error) {
 	p := f.parsed
@@ -358,34 +431,6 @@ func (x *Indexer) input(f *fate) (*indexingfilter.Input, error) {
 		}
 	}
 	return in, err
-}
-
-// volatile are fields that change with every fetch; a document that differs in
-// nothing else is not sent again.
-var volatile = map[string]bool{"boost": true, "tstamp": true, "segment": true, "date": true}
-
-// hash is the identity of a document's content.
-func hash(d *model.Document) []byte {
-	h := sha256.New()
-	var n [8]byte
-	put := func(s string) {
-		for i := range n {
-			n[i] = byte(len(s) >> (8 * i))
-		}
-		h.Write(n[:])
-		h.Write([]byte(s))
-	}
-	for _, k := range slices.Sorted(maps.Keys(d.Fields)) {
-		if volatile[k] {
-			continue
-		}
-		put(k)
-		put(strconv.Itoa(len(d.Fields[k])))
-		for _, v := range d.Fields[k] {
-			put(v)
-		}
-	}
-	return h.Sum(nil)[:16]
 }
 
 // retryable reports whether sending again may help.

@@ -72,6 +72,7 @@ type writer struct {
 	errs    []error // of the next calls of Write; nil works
 	commits []error // the same for Commit
 	refuse  map[string]bool
+	later   map[string]bool
 	pending []indexwriter.Op
 	docs    map[string]model.Document
 	writes  int
@@ -102,6 +103,10 @@ func (w *writer) Write(_ context.Context, ops []indexwriter.Op) ([]indexwriter.R
 	for i, op := range ops {
 		if w.refuse[op.Doc.ID] {
 			out[i].Rejected = "no"
+			continue
+		}
+		if w.later[op.Doc.ID] {
+			out[i] = indexwriter.Result{Rejected: "busy", Later: true}
 			continue
 		}
 		w.pending = append(w.pending, op)
@@ -229,6 +234,15 @@ func (b *bench) marked() int {
 	return n
 }
 
+func (b *bench) counts(writer string) crawldb.DocCounts {
+	b.t.Helper()
+	c, err := b.db.DocCounts(b.t.Context())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return c[writer]
+}
+
 func ids(from, to int) []string {
 	var out []string
 	for n := from; n < to; n++ {
@@ -271,11 +285,15 @@ func TestDelivery(t *testing.T) {
 				t.Errorf("the other writer: %s", d)
 			}
 			if c.pending {
-				if rep.Indexed != 0 || rep.Pending["w"] != 20 || b.marked() != 20 {
-					t.Errorf("%+v, %d marked", rep, b.marked())
+				if n := b.counts("w"); rep.Indexed != 20 || rep.Pending["w"] != 20 || b.marked() != 0 || n.Pending != 20 || n.Held != 0 {
+					t.Errorf("%+v, %d marked, %+v", rep, b.marked(), n)
 				}
+				writes := other.writes
 				w.errs, w.commits = nil, nil
 				rep = b.run()
+				if other.writes != writes {
+					t.Error("the writer that was up got its documents again")
+				}
 			}
 			if d := cmp.Diff(ids(0, 20), w.ids()); d != "" {
 				t.Error(d)
@@ -513,5 +531,252 @@ func TestMapped(t *testing.T) {
 		if fmt.Sprint(doc) != before {
 			t.Errorf("%s changed its argument", name)
 		}
+	}
+}
+
+// TestBacklog: what a writer could not take is sent later, by a delete if the page
+// is gone by then, and without asking the other writers again.
+func TestBacklog(t *testing.T) {
+	w, other := newWriter("w"), newWriter("other")
+	b := newBench(t, w, other)
+	for n := range 6 {
+		b.put(n, fmt.Sprint("text ", n))
+	}
+	b.run()
+	w.errs = slices.Repeat([]error{down()}, 3)
+	b.put(1, "changed")
+	b.put(2, "text 2", status(model.StatusDBGone))
+	b.put(6, "added")
+	if rep := b.run(); rep.Pending["w"] != 3 || rep.Indexed != 2 || rep.Deleted != 1 || len(rep.Down) != 1 {
+		t.Errorf("%+v", rep)
+	}
+	if d := cmp.Diff(ids(0, 6), w.ids()); d != "" || w.docs[url(1)].Fields["content"][0] != "text 1" {
+		t.Error("the writer that is down:", d)
+	}
+	b.put(6, "added", status(model.StatusDBGone)) // before it got there
+	b.put(3, "text 3", status(model.StatusDBGone))
+	writes := other.writes
+	rep, err := b.indexer().Pending(t.Context())
+	if err != nil || rep.Indexed != 1 || rep.Deleted != 2 || b.counts("w") != (crawldb.DocCounts{Held: 5}) {
+		t.Errorf("%+v %v %+v", rep, err, b.counts("w"))
+	}
+	if other.writes != writes+1 { // of 6, which is gone meanwhile
+		t.Errorf("%d writes to the other", other.writes-writes)
+	}
+	if rep := b.run(); rep.Deleted != 1 || rep.Indexed != 0 {
+		t.Errorf("%+v", rep)
+	}
+	want := []string{url(0), url(1), url(4), url(5)}
+	if d := cmp.Diff([][]string{want, want}, [][]string{w.ids(), other.ids()}); d != "" || w.docs[url(1)].Fields["content"][0] != "changed" {
+		t.Error(d)
+	}
+}
+
+// TestCrashAfterWrite: what reached a writer although nothing was noted of it is
+// replaced or deleted all the same.
+func TestCrashAfterWrite(t *testing.T) {
+	for name, then := range map[string]func(b *bench){
+		"gone":       func(b *bench) { b.put(1, "new", status(model.StatusDBGone)) },
+		"as it was":  func(b *bench) { b.put(1, "old") },
+		"never mind": func(*bench) {},
+	} {
+		for _, held := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, " ", held), func(t *testing.T) {
+				w := newWriter("w")
+				b := newBench(t, w)
+				if held {
+					b.put(1, "old")
+					b.run()
+				}
+				b.put(1, "new")
+				ctx, cancel := context.WithCancel(t.Context())
+				b.targets[0].Writer = &crasher{writer: w, cancel: cancel}
+				if _, err := b.indexer().Run(ctx); err == nil {
+					t.Fatal("it did not stop")
+				}
+				if len(w.docs) != 1 || b.marked() != 1 {
+					t.Fatalf("%v, %d marked", w.ids(), b.marked())
+				}
+				b.targets[0].Writer = w
+				then(b)
+				b.run()
+				got := ""
+				if d, ok := w.docs[url(1)]; ok {
+					got = d.Fields["content"][0]
+				}
+				if want := map[string]string{"gone": "", "as it was": "old", "never mind": "new"}[name]; got != want {
+					t.Errorf("the index holds %q, want %q", got, want)
+				}
+			})
+		}
+	}
+}
+
+// crasher commits and then ends the step.
+type crasher struct {
+	*writer
+	cancel func()
+}
+
+func (c *crasher) Commit(ctx context.Context) error {
+	if err := c.writer.Commit(ctx); err != nil {
+		return err
+	}
+	c.cancel()
+	return context.Canceled
+}
+
+// TestRefusedVersion: the version before a refused one stays, is listed, and is
+// replaced once the writer takes the new one.
+func TestRefusedVersion(t *testing.T) {
+	w := newWriter("w")
+	b := newBench(t, w)
+	b.put(1, "old")
+	b.run()
+	w.refuse = map[string]bool{url(1): true}
+	b.put(1, "new")
+	if rep := b.run(); rep.Rejected["w"] != 1 || rep.Indexed != 0 {
+		t.Errorf("%+v", rep)
+	}
+	st, err := b.db.DocState(urlkey.FromURL(url(1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := st.Writer("w"); s.Refused == nil || s.Refused.Reason != "no" || !s.Held || s.Segment != seg || s.Pending {
+		t.Errorf("%+v", s)
+	}
+	writes := w.writes
+	b.put(1, "new") // the same again: no use
+	if rep := b.run(); rep.Unchanged != 1 || w.writes != writes {
+		t.Errorf("%+v, %d writes", rep, w.writes-writes)
+	}
+	b.put(1, "old") // as it was: nothing to send, nothing refused
+	if rep := b.run(); rep.Unchanged != 1 || w.writes != writes || b.counts("w") != (crawldb.DocCounts{Held: 1}) {
+		t.Errorf("%+v, %d writes, %+v", rep, w.writes-writes, b.counts("w"))
+	}
+	b.put(1, "new")
+	b.run()
+	w.refuse = nil
+	if n, err := b.db.RetryRefused(t.Context(), "w"); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	if rep, err := b.indexer().Pending(t.Context()); rep.Indexed != 1 || err != nil || w.docs[url(1)].Fields["content"][0] != "new" || b.counts("w") != (crawldb.DocCounts{Held: 1}) {
+		t.Errorf("%+v %v %+v", rep, err, b.counts("w"))
+	}
+	// A refused delete leaves the document, listed; the next change tries again.
+	w.refuse = map[string]bool{url(1): true}
+	b.put(1, "new", status(model.StatusDBGone))
+	b.run()
+	if len(w.docs) != 1 || b.counts("w") != (crawldb.DocCounts{Held: 1, Refused: 1}) {
+		t.Errorf("%v %+v", w.ids(), b.counts("w"))
+	}
+	w.refuse = nil
+	if rep, err := b.indexer().Clean(t.Context()); rep.Deleted != 1 || err != nil || b.counts("w") != (crawldb.DocCounts{}) {
+		t.Errorf("%+v %v %+v", rep, err, b.counts("w"))
+	}
+}
+
+// TestLater: a document that the writer can't take now does not hold up the others.
+func TestLater(t *testing.T) {
+	w := newWriter("w")
+	w.later = map[string]bool{url(2): true}
+	b := newBench(t, w)
+	for n := range 5 {
+		b.put(n, "x")
+	}
+	if rep := b.run(); rep.Indexed != 4 || rep.Pending["w"] != 1 || len(rep.Down) != 0 || len(w.docs) != 4 {
+		t.Errorf("%+v %v", rep, w.ids())
+	}
+	w.later = nil
+	if rep := b.run(); rep.Indexed != 1 || len(w.docs) != 5 || b.counts("w") != (crawldb.DocCounts{Held: 5}) {
+		t.Errorf("%+v %v", rep, w.ids())
+	}
+}
+
+// TestReindex: a writer that came later, or lost everything, gets everything, also
+// when it goes down in the middle.
+func TestReindex(t *testing.T) {
+	w, late := newWriter("w"), newWriter("late")
+	b := newBench(t, w)
+	for n := range 40 {
+		b.put(n, fmt.Sprint("text ", n))
+	}
+	b.put(40, "gone", status(model.StatusDBGone))
+	b.run()
+	b.targets = append(b.targets, Target{Writer: late})
+	if rep := b.run(); len(late.docs) != 0 || !slices.Equal(rep.Late, []string{"late"}) {
+		t.Errorf("%+v %v", rep, late.ids())
+	}
+	writes := w.writes
+	late.errs = []error{nil, nil, down(), down(), down()}
+	x := b.indexer()
+	if resumed, err := x.Mark(t.Context(), []string{"late"}, false); resumed || err != nil {
+		t.Fatal(resumed, err)
+	}
+	if rep, err := x.Pending(t.Context()); err != nil || len(rep.Down) != 1 || b.counts("late").Pending < 30 {
+		t.Errorf("%+v %v %+v", rep, err, b.counts("late"))
+	}
+	before := late.writes
+	if resumed, err := x.Mark(t.Context(), []string{"late"}, false); !resumed || err != nil {
+		t.Fatal(resumed, err)
+	}
+	if rep, err := x.Pending(t.Context()); err != nil || len(rep.Down)+len(rep.Late) != 1 {
+		t.Errorf("%+v %v", rep, err)
+	}
+	if d := cmp.Diff(ids(0, 40), late.ids()); d != "" || w.writes != writes || late.writes == before {
+		t.Errorf("%s; %d writes to the other", d, w.writes-writes)
+	}
+	if rep := b.run(); len(rep.Late) != 0 || rep.Indexed != 0 {
+		t.Errorf("%+v", rep)
+	}
+	clear(w.docs) // somebody emptied it
+	if _, err := x.Mark(t.Context(), []string{"w"}, false); err != nil {
+		t.Fatal(err)
+	}
+	if rep, err := x.Pending(t.Context()); err != nil || rep.Indexed != 40 || len(w.docs) != 40 {
+		t.Errorf("%+v %v", rep, err)
+	}
+}
+
+// TestUnrouted: a document that no exchange takes is counted, or an error.
+func TestUnrouted(t *testing.T) {
+	w := newWriter("w")
+	b := newBench(t, w)
+	b.route = map[string][]string{url(1): {"w"}}
+	b.put(1, "x")
+	b.put(2, "x")
+	if rep := b.run(); rep.Indexed != 1 || rep.Skipped["no exchange takes it"] != 1 {
+		t.Errorf("%+v", rep)
+	}
+	b.cfg.UnroutedError = true
+	b.put(2, "y")
+	if _, err := b.indexer().Run(t.Context()); err == nil || b.marked() != 1 {
+		t.Errorf("%v, %d marked", err, b.marked())
+	}
+}
+
+// TestHash: only what the writer gets counts, and neither boost nor times.
+func TestHash(t *testing.T) {
+	doc := func(k, v string) *model.Document {
+		return &model.Document{ID: "x", Fields: map[string][]string{"a": {"1"}, "boost": {"1"}, "tstamp": {"t"}, k: {v}}}
+	}
+	target := Target{Rename: map[string]string{"tstamp": "indexed", "boost": "b"}, Remove: []string{"secret"}}
+	h := target.hash(doc("a", "1"))
+	for _, same := range []*model.Document{doc("boost", "2"), doc("tstamp", "later"), doc("secret", "s"), doc("segment", "s")} {
+		if string(target.hash(same)) != string(h) {
+			t.Errorf("%v counts as a change", same.Fields)
+		}
+	}
+	if string(target.hash(doc("a", "2"))) == string(h) || string(target.hash(doc("n", ""))) == string(h) {
+		t.Error("a change does not count")
+	}
+}
+
+func TestUnused(t *testing.T) {
+	target := Target{Copy: map[string][]string{"a": {"b"}, "x": {"y"}}, Rename: map[string]string{"b": "c", "z": "a"}, Remove: []string{"c", "w"}}
+	got := target.Unused([]model.Document{{Fields: map[string][]string{"a": {"1"}}}})
+	want := []string{`mapping: copy names "x", which none of 1 sample documents has`, `mapping: rename names "z", which none of 1 sample documents has`, `mapping: remove names "w", which none of 1 sample documents has`}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
 	}
 }
