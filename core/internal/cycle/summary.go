@@ -77,8 +77,8 @@ type Report struct {
 	Skipped    map[string]int64 `json:"not_indexed,omitempty"`
 	Down       []string         `json:"writers_down,omitempty"`       // index writers that take nothing now, and why
 	Incomplete []string         `json:"writers_incomplete,omitempty"` // index writers that lack what was sent before they came
-	Rejected   map[string]int64 `json:"rejected,omitempty"`  // URLs generate passed over by reason
-	Poisonous  []string         `json:"poisonous,omitempty"` // URLs that plugins died of, the reason with each; at most maxPoisonous
+	Rejected   map[string]int64 `json:"rejected,omitempty"`           // URLs generate passed over by reason
+	Poisonous  []string         `json:"poisonous,omitempty"`          // URLs that plugins died of, the reason with each; at most maxPoisonous
 	Elapsed    time.Duration    `json:"elapsed_ns"`
 	NextDue    time.Time        `json:"next_due,omitzero"`
 	Stopped    string           `json:"stopped,omitempty"` // why the run ended early

@@ -74,9 +74,9 @@ type Describer interface {
 
 // Description is what a writer says about an opened instance.
 type Description struct {
-	Server   string   `json:"server,omitempty"`  // where documents go: an address or a file, without secrets
-	Version  string   `json:"version,omitempty"` // of what answers there, with its name: "Apache Solr 9.7.0"
-	Facts    []Fact   `json:"facts,omitempty"`   // anything else an operator may want to see
+	Server   string   `json:"server,omitempty"`   // where documents go: an address or a file, without secrets
+	Version  string   `json:"version,omitempty"`  // of what answers there, with its name: "Apache Solr 9.7.0"
+	Facts    []Fact   `json:"facts,omitempty"`    // anything else an operator may want to see
 	Problems []string `json:"problems,omitempty"` // what would go wrong, each with what to do about it
 }
 
