@@ -21,12 +21,14 @@ require (
 	github.com/hashicorp/hcl/v2 v2.25.0
 	github.com/itlightning/dateparse v0.2.1
 	github.com/klauspost/compress v1.20.4
+	github.com/klippa-app/go-pdfium v1.21.4
 	github.com/knadh/koanf/v2 v2.4.1
 	github.com/maxmind/mmdbwriter v1.2.0
 	github.com/nlnwa/gowarc/v3 v3.1.0
 	github.com/oschwald/maxminddb-golang/v2 v2.9.1
 	github.com/saintfish/chardet v0.0.0-20230101081208-5e3ef4b5456d
 	github.com/temoto/robotstxt v1.1.2
+	github.com/tetratelabs/wazero v1.12.0
 	github.com/zclconf/go-cty v1.20.0
 	go.uber.org/goleak v1.3.0
 	golang.org/x/net v0.62.0
@@ -81,6 +83,7 @@ require (
 	github.com/golang/snappy v1.0.0 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/hashicorp/yamux v0.1.2 // indirect
+	github.com/jolestar/go-commons-pool/v2 v2.1.2 // indirect
 	github.com/json-iterator/go v1.1.12 // indirect
 	github.com/knadh/koanf/maps v0.1.3 // indirect
 	github.com/kr/pretty v0.3.1 // indirect

@@ -1,5 +1,5 @@
 // Package parsetext turns plain text documents into text, a title and the URLs
-// written in them. It owns how URLs are found in text.
+// written in them.
 package parsetext
 
 import (
@@ -7,9 +7,9 @@ import (
 	_ "embed"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/gonutch/crawler/plugins/internal/libcharset"
+	"github.com/gonutch/crawler/plugins/internal/libparse"
 	"github.com/gonutch/crawler/sdk"
 	"github.com/gonutch/crawler/sdk/extension/parser"
 	"github.com/gonutch/crawler/sdk/fault"
@@ -29,33 +29,24 @@ type config struct {
 	TitleLength     int  `json:"title_length"`
 }
 
-// parserSection are the keys of the core's section parser that count here.
-type parserSection struct {
-	DefaultCharset string `json:"character_encoding_default"`
-	MinConfidence  int    `json:"charset_min_confidence"`
-	MaxTextLength  int    `json:"max_text_length"`
-}
-
 // Keys of the parse metadata. Those with capital letters are Nutch's.
 const (
 	metaOriginalCharset = "OriginalCharEncoding"
 	metaUsedCharset     = "CharEncodingForConversion"
-	metaTextCut         = "text.cut"
-	metaOverLimit       = "outlinks.dropped.limit"
 )
 
 // Parser parses plain text. It is safe for concurrent use.
 type Parser struct {
 	config
-	parserSection
+	libparse.Section
 }
 
 func build(env sdk.Env) (*sdk.Extensions, error) {
-	p := &Parser{parserSection: parserSection{DefaultCharset: "windows-1252", MinConfidence: 50, MaxTextLength: -1}}
+	p := &Parser{Section: libparse.DefaultSection()}
 	if err := env.Settings.Decode(&p.config); err != nil {
 		return nil, err
 	}
-	if err := env.Settings.Section("parser", &p.parserSection); err != nil {
+	if err := env.Settings.Section("parser", &p.Section); err != nil {
 		return nil, err
 	}
 	if !libcharset.Known(p.DefaultCharset) {
@@ -75,27 +66,24 @@ func (p *Parser) Parse(ctx context.Context, in *parser.Input) (*parser.Output, e
 	})
 	text := tidy(string(d.Text))
 	out := model.Parse{
-		URL: c.URL, Status: model.ParseStatus{Major: model.ParseSuccess}, Title: title(text, p.TitleLength),
+		URL: c.URL, Title: title(text, p.TitleLength),
 		Charset: d.Charset, Language: c.Headers.First("Content-Language"),
 		ParseMeta: model.Metadata{metaUsedCharset: {d.Charset}, metaOriginalCharset: {d.Charset}},
 	}
 	if d.Declared != "" {
 		out.ParseMeta.Set(metaOriginalCharset, d.Declared)
 	}
-	if len(in.Facts) > 0 { // a text has none, but each wants its answer
-		out.Facts = make([]model.FactResult, len(in.Facts))
-	}
 	if p.ExtractOutlinks {
-		urls, over := findURLs(text, p.OutlinksMax, c.URL)
+		urls, over := libparse.FindURLs(text, p.OutlinksMax, c.URL)
 		for _, u := range urls {
 			out.Outlinks = append(out.Outlinks, model.Outlink{URL: u})
 		}
 		if over > 0 {
-			out.ParseMeta.Set(metaOverLimit, strconv.Itoa(over))
+			out.ParseMeta.Set(libparse.MetaOverLimit, strconv.Itoa(over))
 		}
 	}
-	out.Text = p.cut(text, out.ParseMeta)
-	return &parser.Output{Parses: []model.Parse{out}}, nil
+	out.Text = libparse.Cut(text, p.MaxTextLength, out.ParseMeta)
+	return libparse.Succeeded(&out, len(in.Facts)), nil
 }
 
 // tidy writes line ends as LF and other controls as spaces, and drops white
@@ -128,21 +116,4 @@ func title(text string, n int) string {
 		n--
 	}
 	return line
-}
-
-// cut shortens text to the configured length.
-func (p *Parser) cut(text string, meta model.Metadata) string {
-	if p.MaxTextLength < 0 || len(text) <= p.MaxTextLength {
-		return text
-	}
-	n := utf8.RuneCountInString(text)
-	count := 0
-	for i := range text {
-		if count == p.MaxTextLength {
-			meta.Set(metaTextCut, strconv.Itoa(n))
-			return text[:i]
-		}
-		count++
-	}
-	return text
 }

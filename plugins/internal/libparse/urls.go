@@ -1,14 +1,14 @@
-package parsetext
+package libparse
 
 import "strings"
 
-// findURLs returns the http, https and ftp URLs in text, in order, at most
+// FindURLs returns the http, https and ftp URLs in text, in order, at most
 // limit (0: all), without those of self, and how many more there were. Where
 // one starts its scheme must not be part of a word; it ends at white space,
 // quotes, angle brackets and the like, and punctuation at its end belongs to
 // the sentence, as do brackets it does not open. Every byte is looked at a
 // bounded number of times.
-func findURLs(text string, limit int, self string) (urls []string, over int) {
+func FindURLs(text string, limit int, self string) (urls []string, over int) {
 	self, _, _ = strings.Cut(self, "#")
 	for at := 0; ; {
 		i := strings.Index(text[at:], "://")
