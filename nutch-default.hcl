@@ -256,9 +256,47 @@ http {
   # Ask for a page only if its ETag changed (If-None-Match).
   enable_etag = true
 
-  # Send the Cookie in a record's metadata, such as a seed's. Cookies of servers are never kept.
+  # Send the Cookie in a record's metadata, such as a seed's, and those of cookie_file.
   # Nutch: http.enable.cookie.header
-  cookies = false
+  cookies = true
+
+  # Cookies to send, one host a line: the host, a tab, the cookie ("name=value; other=value").
+  # Type: file
+  # Nutch: http.agent.host.cookie.file
+  cookie_file = ""
+
+  # Keep the cookies that servers set and send them back, as long as the process
+  # lives. For sites with a form login they always are.
+  cookie_jar = false
+
+  # User names and passwords in Nutch's format (httpclient-auth.xml); see the
+  # site blocks of plugin "protocol-http" for another way.
+  # Type: file
+  # Nutch: http.auth.file
+  auth_file = ""
+
+  # The name of this machine as NTLM servers are told.
+  # Nutch: http.agent.host
+  agent_host = ""
+
+  # Take the User-Agent of each page request from agent_rotate_file, one after the
+  # other. robots.txt is still asked for and obeyed under agent_name.
+  # Nutch: http.agent.rotate
+  agent_rotate = false
+
+  # User-Agents, one a line.
+  # Type: file
+  # Nutch: http.agent.rotate.file
+  agent_rotate_file = ""
+
+  # Connect to these addresses only: addresses, networks (CIDR), and the words
+  # localhost, loopback and sitelocal. Empty: any that is allowed otherwise.
+  # Nutch: http.filter.ipaddress.include
+  filter_ipaddress_include = []
+
+  # Never connect to these addresses; stronger than include and allow_private.
+  # Nutch: http.filter.ipaddress.exclude
+  filter_ipaddress_exclude = []
 
   # Host name or address of a proxy; "" for none.
   # Nutch: http.proxy.host

@@ -144,6 +144,9 @@ func newClock(start time.Time, total, idle time.Duration, cancel func(error)) *c
 
 func (c *clock) progress() { c.last.Store(int64(time.Since(c.start)) | 1) }
 
+// rest says that there is no body on its way: the next head has its own limit.
+func (c *clock) rest() { c.last.Store(0) }
+
 func (c *clock) tick() {
 	now := time.Since(c.start)
 	left := c.end.Sub(c.start) - now

@@ -41,7 +41,13 @@ type HTTPConfig struct {
 
 	Accept                string `json:"accept"` // blank: not sent
 	AcceptLanguage        string `json:"accept_language"`
-	Cookies               bool   `json:"cookies"`
+	Cookies               bool   `json:"cookies"` // those of records and of CookieFile
+	CookieFile            string `json:"cookie_file"`
+	CookieJar             bool   `json:"cookie_jar"`
+	AuthFile              string `json:"auth_file"`
+	AgentHost             string `json:"agent_host"`
+	AgentRotate           bool   `json:"agent_rotate"`
+	AgentRotateFile       string `json:"agent_rotate_file"`
 	EnableIfModifiedSince bool   `json:"enable_if_modified_since"`
 	EnableETag            bool   `json:"enable_etag"`
 	HTTP2                 bool   `json:"http2"`
@@ -57,16 +63,19 @@ type HTTPConfig struct {
 	TLSMinVersion        string `json:"tls_min_version"`
 
 	AllowPrivate []string         `json:"allow_private"`
+	IPInclude    []string         `json:"filter_ipaddress_include"`
+	IPExclude    []string         `json:"filter_ipaddress_exclude"`
 	DNSCacheTTL  setting.Duration `json:"dns_cache_ttl"`
 }
 
 // OwnConfig is the plugin's own block.
 type OwnConfig struct {
-	IdleConnections        int              `json:"idle_connections"`
-	IdleConnectionsPerHost int              `json:"idle_connections_per_host"`
-	IdleTimeout            setting.Duration `json:"idle_timeout"`
-	CompressionRatio       int              `json:"compression_ratio"`
-	CAFile                 string           `json:"ca_file"`
+	IdleConnections        int                   `json:"idle_connections"`
+	IdleConnectionsPerHost int                   `json:"idle_connections_per_host"`
+	IdleTimeout            setting.Duration      `json:"idle_timeout"`
+	CompressionRatio       int                   `json:"compression_ratio"`
+	CAFile                 string                `json:"ca_file"`
+	Sites                  map[string]SiteConfig `json:"site"`
 }
 
 // DefaultConfig returns the defaults, which are those of nutch-default.hcl and
@@ -76,9 +85,9 @@ func DefaultConfig() Config {
 		HTTP: HTTPConfig{
 			ConnectTimeout: setting.Duration(10 * time.Second), ReadTimeout: setting.Duration(10 * time.Second),
 			TimeLimit: setting.Duration(60 * time.Second), ContentLimit: 10 << 20, MaxHeaderSize: 64 << 10,
-			Accept:                "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
-			AcceptLanguage:        "en-us,en-gb,en;q=0.7,*;q=0.3",
-			EnableIfModifiedSince: true, EnableETag: true, HTTP2: true,
+			Accept:         "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+			AcceptLanguage: "en-us,en-gb,en;q=0.7,*;q=0.3",
+			Cookies:        true, EnableIfModifiedSince: true, EnableETag: true, HTTP2: true,
 			AgentVersion: "1.0", ProxyPort: 8080, ProxyType: "http", TLSCertificatesCheck: true, TLSMinVersion: "1.2",
 			DNSCacheTTL: setting.Duration(5 * time.Minute),
 		},
@@ -245,3 +254,39 @@ func (p *proxy) applies(host string) bool {
 }
 
 func (p *proxy) String() string { return fmt.Sprintf("%s://%s", p.url.Scheme, p.url.Host) }
+
+// maxAgents bounds the User-Agents of http.agent_rotate_file.
+const maxAgents = 10_000
+
+// agents returns the User-Agents that take turns; none when that is off.
+func (h *HTTPConfig) agents() ([]string, error) {
+	if !h.AgentRotate {
+		return nil, nil
+	}
+	if h.AgentRotateFile == "" {
+		return nil, invalid(`http.agent_rotate is on and http.agent_rotate_file is not set; write http { agent_rotate_file = "agents.txt" }`)
+	}
+	raw, err := os.ReadFile(h.AgentRotateFile)
+	if err != nil {
+		return nil, invalid("http.agent_rotate_file: %w", err)
+	}
+	var out []string
+	n := 0
+	for line := range strings.Lines(string(raw)) {
+		n++
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "" || line[0] == '#':
+			continue
+		case !isHeaderValue(line) || strings.ContainsFunc(line, func(r rune) bool { return r > '~' }):
+			return nil, invalid("%s:%d: has characters that an HTTP header can't carry; use printable ASCII", h.AgentRotateFile, n)
+		case len(out) >= maxAgents:
+			return nil, invalid("%s:%d: more than %d lines", h.AgentRotateFile, n, maxAgents)
+		}
+		out = append(out, line)
+	}
+	if len(out) == 0 {
+		return nil, invalid("%s: holds no User-Agent; want one a line", h.AgentRotateFile)
+	}
+	return out, nil
+}

@@ -36,7 +36,7 @@ func TestManifest(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got OwnConfig
-	if err := (sdk.Settings{Own: js}).Decode(&got); err != nil || got != DefaultConfig().Own {
+	if err := (sdk.Settings{Own: js}).Decode(&got); err != nil || !reflect.DeepEqual(got, DefaultConfig().Own) {
 		t.Errorf("the manifest's defaults are %+v (%v), the code's %+v", got, err, DefaultConfig().Own)
 	}
 }

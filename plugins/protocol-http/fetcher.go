@@ -9,15 +9,10 @@ import (
 	"math"
 	"net"
 	"net/http"
-	"net/http/httptrace"
-	"net/netip"
-	"net/url"
-	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
-
-	"github.com/cespare/xxhash/v2"
 
 	"github.com/gonutch/crawler/plugins/internal/libaddr"
 	"github.com/gonutch/crawler/sdk/extension/protocol"
@@ -34,9 +29,15 @@ type Fetcher struct {
 	alpn           []string
 	proxy          *proxy
 	transport      *http.Transport
+	ntlmTransport  *http.Transport
 	connectTimeout time.Duration
 	maxHead        int
 	header         http.Header // sent with every request; never changed
+	agents         []string    // User-Agents that take turns; none: that of header
+	nextAgent      atomic.Uint64
+	sites          []*site
+	servers        servers
+	cookies        cookies
 	decoders       decoders
 	buffers        buffers
 
@@ -53,13 +54,17 @@ func NewFetcher(cfg Config) (*Fetcher, error) {
 	if err != nil {
 		return nil, invalid("http.allow_private: %w", err)
 	}
+	filter, err := libaddr.ParseFilter(cfg.HTTP.IPInclude, cfg.HTTP.IPExclude)
+	if err != nil {
+		return nil, invalid("http.filter_ipaddress_include, http.filter_ipaddress_exclude: %w", err)
+	}
 	f := &Fetcher{
 		cfg: cfg, connectTimeout: cfg.HTTP.ConnectTimeout.D(), alpn: []string{"http/1.1"},
 		policies: map[string]*permission{},
 		// A head that net/http refuses has to get as far as net/http.
 		maxHead: int(cfg.HTTP.MaxHeaderSize) + 4<<10,
 		dialer: libaddr.Dialer{
-			Policy: policy, Timeout: cfg.HTTP.ConnectTimeout.D(),
+			Policy: policy, Filter: filter, Timeout: cfg.HTTP.ConnectTimeout.D(),
 			Resolver: libaddr.NewResolver(libaddr.ResolverConfig{
 				Lookup: cfg.Lookup, TTL: cfg.HTTP.DNSCacheTTL.D(), Timeout: cfg.HTTP.ConnectTimeout.D(),
 			}),
@@ -75,7 +80,20 @@ func NewFetcher(cfg Config) (*Fetcher, error) {
 		return nil, err
 	}
 	f.transport = f.newTransport(&f.cfg, f.tls.Clone())
+	f.ntlmTransport = f.newNTLMTransport()
 	f.header = baseHeader(&f.cfg.HTTP)
+	if f.agents, err = cfg.HTTP.agents(); err != nil {
+		return nil, err
+	}
+	if f.cookies.file, err = readCookieFile(cfg.HTTP.CookieFile); err != nil {
+		return nil, err
+	}
+	f.cookies.all = cfg.HTTP.CookieJar
+	sites, err := newSites(&f.cfg)
+	if err != nil {
+		return nil, err
+	}
+	f.useSites(sites)
 	return f, nil
 }
 
@@ -92,6 +110,12 @@ func baseHeader(c *HTTPConfig) http.Header {
 // Close closes the connections that are kept open.
 func (f *Fetcher) Close() error {
 	f.transport.CloseIdleConnections()
+	f.ntlmTransport.CloseIdleConnections()
+	for _, s := range f.sites {
+		if s.transport != nil {
+			s.transport.CloseIdleConnections()
+		}
+	}
 	return nil
 }
 
@@ -139,161 +163,47 @@ func (f *Fetcher) fetch(parent context.Context, req *protocol.Request, out *prot
 	clock := newClock(out.FetchTime, total, f.cfg.HTTP.ReadTimeout.D(), cancel)
 	defer clock.stop()
 
-	header, conditional := f.requestHeader(req)
-	hr := f.request(ctx, x, u, header)
-	resp, err := f.transport.RoundTrip(hr) //nolint:bodyclose // readBody closes it
-	if err != nil {
-		return f.noAnswer(parent, clock, total, err, out)
-	}
-	if err := f.readBody(parent, req, resp, clock, out); err != nil {
+	c := f.newCall(x, u, req)
+	resp, err := f.perform(parent, ctx, c, req, clock, out)
+	if resp == nil || err != nil {
 		return err
 	}
-	f.describe(hr, u, x, resp, conditional, out)
+	f.describe(c, resp, out)
 	return nil
 }
 
-// newExchange judges what can be judged before a connection: the host's form,
-// and, where a proxy connects in our place, addresses given as such.
-func (f *Fetcher) newExchange(u *url.URL, req *protocol.Request) (*exchange, error) {
-	host, addr, err := libaddr.CanonicalHost(u.Hostname())
-	if err != nil {
-		return nil, err
-	}
-	port := uint64(80)
-	if u.Scheme == "https" {
-		port = 443
-	}
-	if p := u.Port(); p != "" {
-		if port, err = strconv.ParseUint(p, 10, 16); err != nil || port == 0 {
-			return nil, fmt.Errorf("port %q", p)
+// perform sends c, after a login where one is needed, and fills the body. It
+// returns nil when out tells why there is no answer.
+func (f *Fetcher) perform(parent, ctx context.Context, c *call, req *protocol.Request, clock *clock, out *protocol.Response) (*http.Response, error) {
+	l := c.login()
+	for again := false; ; again = true {
+		born, err := f.ensureLogin(ctx, l, c)
+		if err != nil {
+			return nil, f.noAnswer(parent, clock, err, out)
 		}
-	}
-	x := &exchange{host: host, port: uint16(port), proxied: f.proxy.applies(host)}
-	perm, err := f.permission(req.AllowPrivate)
-	if err != nil {
-		return nil, err
-	}
-	if perm != nil {
-		x.allowed = perm.policy
-	}
-	if !x.proxied {
-		if perm != nil {
-			u.Host = perm.poolHost(host, u.Port())
+		resp, err := f.authenticated(ctx, c)
+		if err != nil {
+			return nil, f.noAnswer(parent, clock, err, out)
 		}
-		return x, nil
-	}
-	if libaddr.IsLocalhost(host) {
-		addr = netip.AddrFrom4([4]byte{127, 0, 0, 1})
-	}
-	if addr.IsValid() {
-		return x, libaddr.Check(host, netip.AddrPortFrom(addr, x.port), f.dialer.Policy, x.allowed)
-	}
-	return x, nil
-}
-
-// permission is a parsed AllowPrivate list.
-type permission struct {
-	policy *libaddr.Policy
-	key    string // one for each list
-}
-
-// poolHost is the name of host in the pool of connections for requests with
-// this permission, so that no request without it gets such a connection. It is
-// never looked up.
-func (p *permission) poolHost(host, port string) string {
-	name := p.key + "." + strings.ReplaceAll(host, ":", "-")
-	if port != "" {
-		name += ":" + port
-	}
-	return name
-}
-
-// maxPermissions bounds the parsed lists kept; one crawl has a few.
-const maxPermissions = 1024
-
-// permission returns nil for an empty list.
-func (f *Fetcher) permission(list []string) (*permission, error) {
-	if len(list) == 0 {
-		return nil, nil
-	}
-	joined := list[0]
-	if len(list) > 1 {
-		joined = strings.Join(list, "\n")
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if p, ok := f.policies[joined]; ok {
-		return p, nil
-	}
-	policy, err := libaddr.ParsePolicy(list)
-	if err != nil {
-		return nil, fmt.Errorf("request's AllowPrivate: %w", err)
-	}
-	if len(f.policies) >= maxPermissions {
-		clear(f.policies)
-	}
-	p := &permission{policy: policy, key: "allow-" + strconv.FormatUint(xxhash.Sum64String(joined), 16)}
-	f.policies[joined] = p
-	return p, nil
-}
-
-// requestHeader returns the header to send and whether it has a condition.
-func (f *Fetcher) requestHeader(req *protocol.Request) (http.Header, bool) {
-	since := f.cfg.HTTP.EnableIfModifiedSince && isHeaderValue(req.LastModified)
-	etag := f.cfg.HTTP.EnableETag && isHeaderValue(req.ETag)
-	cookie := ""
-	if f.cfg.HTTP.Cookies && req.Kind == protocol.Page {
-		cookie = req.Metadata.First("Cookie")
-	}
-	if !since && !etag && !isHeaderValue(cookie) {
-		return f.header, false
-	}
-	h := f.header.Clone()
-	if since {
-		h["If-Modified-Since"] = []string{req.LastModified}
-	}
-	if etag {
-		h["If-None-Match"] = []string{req.ETag}
-	}
-	if isHeaderValue(cookie) {
-		h["Cookie"] = []string{cookie}
-	}
-	return h, since || etag
-}
-
-// isHeaderValue reports whether v is something that can be sent; what a
-// server once sent as an ETag may not be.
-func isHeaderValue(v string) bool {
-	for i := range len(v) {
-		if v[i] < ' ' && v[i] != '\t' || v[i] == 0x7f {
-			return false
+		if err := f.readBody(parent, req, resp, clock, out); err != nil { //nolint:bodyclose // it closes it
+			return nil, err
 		}
+		if l == nil || !l.loggedOut(c, resp, out.Body) {
+			return resp, nil
+		}
+		if again {
+			return nil, failed(out, model.ProtocolAccessDenied, "logged out again right after the login of site %q", l.site.name)
+		}
+		if wait := l.expire(born); wait > 0 {
+			return nil, failed(out, model.ProtocolException, "logged out of site %q; the next login is tried in %s (login_again_after)", l.site.name, wait.Round(time.Second))
+		}
+		out.Body, out.Truncated = nil, ""
+		clock.rest()
 	}
-	return v != ""
-}
-
-func (f *Fetcher) request(ctx context.Context, x *exchange, u *url.URL, header http.Header) *http.Request {
-	host := x.host
-	if strings.IndexByte(host, ':') >= 0 {
-		host = "[" + host + "]"
-	}
-	if x.port != 80 && u.Scheme == "http" || x.port != 443 && u.Scheme == "https" {
-		host += ":" + strconv.Itoa(int(x.port))
-	}
-	if x.proxied {
-		u.Host = host
-	}
-	u.User = nil
-	trace := &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { x.gotConn(i.Conn) }}
-	ctx = httptrace.WithClientTrace(context.WithValue(ctx, exchangeKey{}, x), trace)
-	return (&http.Request{
-		Method: http.MethodGet, URL: u, Host: host, Header: header,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-	}).WithContext(ctx)
 }
 
 // noAnswer describes a failure before there was a response head.
-func (f *Fetcher) noAnswer(parent context.Context, clock *clock, total time.Duration, err error, out *protocol.Response) error {
+func (f *Fetcher) noAnswer(parent context.Context, clock *clock, err error, out *protocol.Response) error {
 	if r := (*libaddr.Refused)(nil); errors.As(err, &r) {
 		return failed(out, model.ProtocolAccessDenied, "%v", r)
 	}
@@ -303,7 +213,7 @@ func (f *Fetcher) noAnswer(parent context.Context, clock *clock, total time.Dura
 	var netErr net.Error
 	switch {
 	case clock.fired.Load():
-		return failed(out, model.ProtocolException, "no answer within the time limit (%s)", total)
+		return failed(out, model.ProtocolException, "no answer within the time limit (%s)", clock.end.Sub(clock.start))
 	case parent.Err() != nil:
 		return failed(out, model.ProtocolException, "no answer within the caller's deadline")
 	case errors.As(err, &netErr) && netErr.Timeout() && strings.Contains(err.Error(), "awaiting response headers"):
@@ -354,7 +264,8 @@ func (f *Fetcher) readBody(parent context.Context, req *protocol.Request, resp *
 }
 
 // describe fills everything of out but the body.
-func (f *Fetcher) describe(hr *http.Request, u *url.URL, x *exchange, resp *http.Response, conditional bool, out *protocol.Response) {
+func (f *Fetcher) describe(c *call, resp *http.Response, out *protocol.Response) {
+	x := c.x
 	out.Headers = model.Metadata(resp.Header)
 	out.ContentType = resp.Header.Get("Content-Type")
 	out.Protocol = resp.Proto
@@ -366,26 +277,28 @@ func (f *Fetcher) describe(hr *http.Request, u *url.URL, x *exchange, resp *http
 		out.RawRequest, out.RawResponse = w.take(x.heads)
 	} else {
 		out.IP = peerOf(x.conn)
-		out.RawRequest, out.RawResponse = textRequest(hr, u), textResponse(resp)
+		out.RawRequest, out.RawResponse = textRequest(c.sent), textResponse(resp)
 	}
 	if x.proxied { // what the proxy got may have a password and is not what the server got
-		out.IP, out.RawRequest = "", textRequest(hr, u)
+		out.IP, out.RawRequest = "", textRequest(c.sent)
 	}
+	f.hideSecrets(c, out)
 	st := &out.Status
 	st.HTTP = resp.StatusCode
-	st.Code = CodeOf(resp.StatusCode, conditional)
+	st.Code = CodeOf(resp.StatusCode, c.conditional)
 	switch st.Code {
 	case model.ProtocolSuccess, model.ProtocolNotModified:
 	case model.ProtocolMoved, model.ProtocolTempMoved:
-		base := *u
-		base.Host = hr.Host
-		if out.Location = Resolve(&base, resp.Header.Get("Location")); out.Location == "" {
+		if out.Location = Resolve(c.u, resp.Header.Get("Location")); out.Location == "" {
 			*st = model.ProtocolStatus{Code: model.ProtocolException, HTTP: st.HTTP, Message: resp.Status + " without a usable Location"}
 			break
 		}
 		st.Message = out.Location
 	default:
 		st.Message = strings.TrimSpace(resp.Status)
+		if c.message != "" {
+			st.Message = c.message
+		}
 		out.RetryAfter = RetryAfter(resp.Header.Get("Retry-After"), resp.Header.Get("Date"), time.Now())
 	}
 }

@@ -4,16 +4,15 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 )
 
 // textRequest writes a request that was not sent as text (HTTP/2) or not seen
 // as it was sent (through a proxy's tunnel) as HTTP/1.1 text, which is how
 // such exchanges are kept in WARC files.
-func textRequest(r *http.Request, u *url.URL) []byte {
+func textRequest(r *http.Request) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\n", r.Method, u.RequestURI(), r.Host)
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\n", r.Method, r.URL.RequestURI(), r.Host)
 	return textHeader(&b, r.Header)
 }
 

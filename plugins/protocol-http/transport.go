@@ -23,6 +23,10 @@ type exchange struct {
 	port    uint16
 	allowed *libaddr.Policy // of the request
 	proxied bool
+	pool    string      // host in the URL that net/http gets, "" for the real one
+	sites   []*site     // that hold for host and port
+	tls     *tls.Config // for the server
+	alpn    []string
 	conn    net.Conn // that net/http chose; touched by Fetch's goroutine only
 	heads   *heads   // of this exchange on conn, when that is a wireConn; likewise
 }
@@ -35,6 +39,16 @@ func (x *exchange) gotConn(c net.Conn) {
 		x.heads = &heads{}
 		w.begin(x.heads)
 	}
+}
+
+// newNTLMTransport has one connection for each host: NTLM is about connections.
+func (f *Fetcher) newNTLMTransport() *http.Transport {
+	t := f.newTransport(&f.cfg, f.tls.Clone())
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	t.Protocols, t.ForceAttemptHTTP2 = &protocols, false
+	t.MaxConnsPerHost, t.MaxIdleConnsPerHost = 1, 1
+	return t
 }
 
 func (f *Fetcher) newTransport(cfg *Config, t *tls.Config) *http.Transport {
@@ -101,7 +115,7 @@ func (f *Fetcher) dialTLS(ctx context.Context, _, _ string) (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		tc, err := f.handshake(ctx, c, f.proxy.host, []string{"http/1.1"})
+		tc, err := handshake(ctx, f.tls, c, f.proxy.host, []string{"http/1.1"})
 		if err != nil {
 			return nil, err
 		}
@@ -111,7 +125,7 @@ func (f *Fetcher) dialTLS(ctx context.Context, _, _ string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	tc, err := f.handshake(ctx, c, x.host, f.alpn)
+	tc, err := handshake(ctx, x.tls, c, x.host, x.alpn)
 	if err != nil {
 		return nil, err
 	}
@@ -129,8 +143,8 @@ func exchangeOf(ctx context.Context) (*exchange, error) {
 	return x, nil
 }
 
-func (f *Fetcher) handshake(ctx context.Context, c net.Conn, name string, alpn []string) (*tls.Conn, error) {
-	cfg := f.tls.Clone()
+func handshake(ctx context.Context, cfg *tls.Config, c net.Conn, name string, alpn []string) (*tls.Conn, error) {
+	cfg = cfg.Clone()
 	cfg.ServerName, cfg.NextProtos = name, alpn
 	tc := tls.Client(c, cfg)
 	if err := tc.HandshakeContext(ctx); err != nil {

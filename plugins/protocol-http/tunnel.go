@@ -38,7 +38,7 @@ func (f *Fetcher) Tunnel(ctx context.Context, host string, port uint16, allowPri
 		return nil, err
 	}
 	if f.proxy.url.Scheme == "https" {
-		if c, err = f.handshake(ctx, c, f.proxy.host, []string{"http/1.1"}); err != nil {
+		if c, err = handshake(ctx, f.tls, c, f.proxy.host, []string{"http/1.1"}); err != nil {
 			return nil, err
 		}
 	}

@@ -141,6 +141,7 @@ func (l *fileLayer) section(b *hclsyntax.Block) {
 			l.c.problems = append(l.c.problems, e.wrong(err))
 			continue
 		}
+		l.c.checkFile(e)
 		l.c.add(e, b.Type, a.Name)
 	}
 	for _, nested := range b.Body.Blocks {

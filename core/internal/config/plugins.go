@@ -306,7 +306,15 @@ func (c *Config) PluginSettings(m *manifest.Manifest) (sdk.Settings, []File, err
 	for _, section := range m.Sections {
 		values := map[string]any{}
 		for _, k := range c.schema.keys[section] {
-			values[k] = c.entry(section + delim + k).value
+			e := c.entry(section + delim + k)
+			values[k] = e.value
+			if name, _ := e.value.(string); e.setting.Type == manifest.File && name != "" {
+				path, err := e.path(name)
+				if err != nil {
+					return sdk.Settings{}, nil, fmt.Errorf("setting %s: %w", e.key, err)
+				}
+				values[k], files = path, append(files, File{Setting: e.key, Path: path, Origin: e.origin})
+			}
 		}
 		if out.Sections[section], err = json.Marshal(values); err != nil {
 			return sdk.Settings{}, nil, fmt.Errorf("encode section %s for plugin %s: %w", section, m.ID, err)

@@ -147,6 +147,7 @@ func (c *Config) addKnown(e *entry, key string) {
 		c.problems = append(c.problems, e.wrong(err))
 		return
 	}
+	c.checkFile(e)
 	c.add(e, section, name)
 }
 

@@ -15,6 +15,7 @@ import (
 type Dialer struct {
 	Resolver *Resolver
 	Policy   *Policy       // of the configuration; nil allows public addresses only
+	Filter   *Filter       // checked besides; nil takes all
 	Timeout  time.Duration // from lookup to connection; 0 means none
 	// Stagger is the head start of one address before the next is tried beside
 	// it (RFC 8305, connection attempt delay); 0 means 250ms.
@@ -35,7 +36,7 @@ func (d *Dialer) Dial(ctx context.Context, host string, port uint16, extra *Poli
 	var refused error
 	for _, a := range addrs {
 		ap := netip.AddrPortFrom(a, port)
-		if err := Check(name, ap, d.Policy, extra); err != nil {
+		if err := d.Check(name, ap, extra); err != nil {
 			if refused == nil {
 				refused = err
 			}
@@ -47,6 +48,15 @@ func (d *Dialer) Dial(ctx context.Context, host string, port uint16, extra *Poli
 		return nil, refused
 	}
 	return d.race(ctx, name, allowed)
+}
+
+// Check is the package's Check with the dialer's own policy and filter. It is
+// for addresses that somebody else connects to.
+func (d *Dialer) Check(name string, ap netip.AddrPort, extra *Policy) error {
+	if err := Check(name, ap, d.Policy, extra); err != nil {
+		return err
+	}
+	return d.Filter.Check(name, ap)
 }
 
 // DialUnchecked connects to host whatever its addresses are. It is for what

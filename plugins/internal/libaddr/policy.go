@@ -114,6 +114,7 @@ type Refused struct {
 	Host  string // as asked for, canonical
 	Addr  netip.AddrPort
 	Class Class
+	Rule  string // of a Filter, "" when it is for the address's class
 }
 
 // Error names the address, why it is refused, and the setting that would allow it.
@@ -121,6 +122,9 @@ func (r *Refused) Error() string {
 	what := r.Addr.Addr().String()
 	if r.Host != "" && r.Host != what {
 		what = r.Host + " (" + what + ")"
+	}
+	if r.Rule != "" {
+		return fmt.Sprintf("address of %s: refused; %s", what, r.Rule)
 	}
 	allow := r.Host
 	if allow == "" || r.Class == Metadata {
