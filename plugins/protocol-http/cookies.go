@@ -171,15 +171,21 @@ func (f *Fetcher) takeCookies(c *call, resp *http.Response) {
 	}
 	set := slices.DeleteFunc(resp.Cookies(), func(k *http.Cookie) bool { return len(k.Name)+len(k.Value) > maxCookieSize })
 	s := f.cookies.site(c.u, true)
-	f.cookies.mu.Lock()
+	if !f.cookies.count(s, set) {
+		f.cookies.forget(c.u)
+		s = f.cookies.site(c.u, true)
+		f.cookies.count(s, set)
+	}
+	s.jar.SetCookies(c.u, set)
+}
+
+// count notes the names in set; it reports whether the site still has few
+// enough.
+func (c *cookies) count(s *siteCookies, set []*http.Cookie) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, k := range set {
 		s.names[k.Domain+"\x00"+k.Path+"\x00"+k.Name] = true
 	}
-	tooMany := len(s.names) > maxCookies
-	f.cookies.mu.Unlock()
-	if tooMany {
-		f.cookies.forget(c.u)
-		s = f.cookies.site(c.u, true)
-	}
-	s.jar.SetCookies(c.u, set)
+	return len(s.names) <= maxCookies
 }

@@ -91,7 +91,7 @@ func readForm(doc, n *html.Node) *form {
 		if c.Type != html.ElementNode {
 			continue
 		}
-		if owner := attr(c, "form"); owner != "" && owner != id || owner == "" && !within(c, n) {
+		if owner := attr(c, "form"); owner != "" && owner != id || owner == "" && formAbove(c) != n {
 			continue
 		}
 		if name := attr(c, "name"); name != "" && !has(c, "disabled") {
@@ -193,13 +193,14 @@ func has(n *html.Node, name string) bool {
 	return false
 }
 
-func within(n, parent *html.Node) bool {
-	for ; n != nil; n = n.Parent {
-		if n == parent {
-			return true
+// formAbove returns the form that n is in, or nil.
+func formAbove(n *html.Node) *html.Node {
+	for n = n.Parent; n != nil; n = n.Parent {
+		if n.DataAtom == atom.Form {
+			return n
 		}
 	}
-	return false
+	return nil
 }
 
 func textOf(n *html.Node) string {

@@ -38,6 +38,8 @@ type Options struct {
 	TLS bool
 	// HTTP2 offers HTTP/2 over TLS.
 	HTTP2 bool
+	// ClientCert demands a certificate of the client, such as ClientPair's.
+	ClientCert bool
 	// Names are further names of the certificate.
 	Names []string
 }
@@ -116,6 +118,9 @@ func New(opt Options) (*Server, error) {
 		s.http.TLSConfig = &tls.Config{Certificates: []tls.Certificate{cert}}
 		s.roots = x509.NewCertPool()
 		s.roots.AddCert(ca)
+		if opt.ClientCert {
+			s.http.TLSConfig.ClientAuth, s.http.TLSConfig.ClientCAs = tls.RequireAndVerifyClientCert, s.roots
+		}
 		s.caPEM = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.Raw})
 	}
 	for _, l := range listeners {
@@ -208,6 +213,30 @@ func (s *Server) CAFile(tb testing.TB) string {
 		tb.Fatalf("write certificate: %v", err)
 	}
 	return file
+}
+
+// ClientPair writes a certificate and key that the server takes of clients as
+// PEM below the test's temporary folder.
+func (s *Server) ClientPair(tb testing.TB) (cert, key string) {
+	tb.Helper()
+	if s.caPEM == nil {
+		tb.Fatal("test site has no TLS")
+	}
+	pair := s.http.TLSConfig.Certificates[0]
+	der, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	if err != nil {
+		tb.Fatalf("encode key: %v", err)
+	}
+	dir := tb.TempDir()
+	cert, key = filepath.Join(dir, "client.pem"), filepath.Join(dir, "client.key")
+	for file, block := range map[string]*pem.Block{
+		cert: {Type: "CERTIFICATE", Bytes: pair.Certificate[0]}, key: {Type: "PRIVATE KEY", Bytes: der},
+	} {
+		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+			tb.Fatalf("write client certificate: %v", err)
+		}
+	}
+	return cert, key
 }
 
 // Host returns the site served for name, a Host header without the port,
