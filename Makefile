@@ -24,7 +24,7 @@ RACE_PKGS  = $(shell $(GO) list ./... | grep -E '$(RACE)')
 OTHER_PKGS = $(shell $(GO) list ./... | grep -v -E '$(RACE)')
 
 .DEFAULT_GOAL := help
-.PHONY: build run test soak bench fuzz lint fmt proto proto-check tidy-check clean-tree check clean help
+.PHONY: build run test engines soak bench fuzz lint fmt proto proto-check tidy-check clean-tree check clean help
 
 build: ## build bin/crawler, one static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/crawler ./core/cmd/crawler
@@ -39,10 +39,17 @@ else
 endif
 
 test: ## run all tests but the long ones
+	@test -d .bin/engines/solr/classes || echo 'Skipped: tests with real Solr and OpenSearch servers; "make engines" fetches them (needs Java 17 and Maven).'
 	@status=0; \
 	$(GO) test -race -timeout 20m $(RACE_PKGS) || status=1; \
 	$(GO) test -timeout 20m $(OTHER_PKGS) || status=1; \
 	exit $$status
+
+engines: ## fetch real search engines for the tests (needs Java 17 and Maven): Solr, OpenSearch into .bin/engines
+	@set -e; for e in opensearch solr; do \
+		mvn -q -B -f sdk/testengine/$$e/pom.xml dependency:copy-dependencies -DoutputDirectory=$(BIN)/engines/$$e/lib; \
+		javac -nowarn -d $(BIN)/engines/$$e/classes -cp "$(BIN)/engines/$$e/lib/*" sdk/testengine/$$e/*.java; \
+	done
 
 soak: ## run the long tests too: power cuts, kills, big crawls, every plugin template [PKG=./...]
 	CRAWLER_SOAK=1 CRAWLER_SOAK_CUTS=1000 LIBHTML_ROUNDS=10 PLUGINTOOL_ALL=1 $(GO) test -count 1 -p 1 -timeout 120m $(PKG)

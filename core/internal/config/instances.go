@@ -1,8 +1,10 @@
 package config
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 
@@ -206,20 +208,33 @@ func (c *Config) readInstance(kind, name string, plugin *entry, m *manifest.Mani
 }
 
 // paramText writes a value as parameters carry it: lists separated by commas,
-// maps as key=value pairs.
+// maps as key=value pairs; as JSON when an element holds one of these signs.
 func paramText(v any) string {
 	switch x := v.(type) {
 	case string:
 		return x
 	case []string:
-		return strings.Join(x, ",")
+		return joined(x, x, ",")
 	case map[string]string:
 		pairs := make([]string, 0, len(x))
+		signs := ","
 		for k, e := range x {
 			pairs = append(pairs, k+"="+e)
+			if strings.Contains(k, "=") {
+				signs = ",="
+			}
 		}
 		sort.Strings(pairs)
-		return strings.Join(pairs, ",")
+		return joined(pairs, x, signs)
 	}
 	return manifest.Literal(v)
+}
+
+func joined(parts []string, v any, signs string) string {
+	if slices.ContainsFunc(parts, func(s string) bool { return strings.ContainsAny(s, signs) }) {
+		if raw, err := json.Marshal(v); err == nil {
+			return string(raw)
+		}
+	}
+	return strings.Join(parts, ",")
 }
