@@ -168,8 +168,10 @@ func TestItems(t *testing.T) {
 		}
 		return 0, ""
 	}
-	if _, err := e.Write(t.Context(), "main", []indexwriter.Op{add("fine", nil), add("busy", nil)}); !fault.Is(err, fault.Transient) {
-		t.Errorf("got %v, want a transient error", err)
+	results, err := e.Write(t.Context(), "main", []indexwriter.Op{add("fine", nil), add("busy", nil), add("other", nil)})
+	want := []indexwriter.Result{{}, {Rejected: "HTTP 503: test_exception: shard gone", Later: true}, {}}
+	if diff := cmp.Diff(want, results); err != nil || diff != "" {
+		t.Error(err, diff)
 	}
 }
 
@@ -251,6 +253,31 @@ func TestOpen(t *testing.T) {
 		if err != nil && strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: the password is shown: %v", name, err)
 		}
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	d := newDouble(t)
+	d.exists = true
+	d.created = map[string]any{"mappings": map[string]any{"dynamic": "strict", "properties": map[string]any{
+		"id": map[string]any{"type": "keyword"}, "tstamp": map[string]any{"type": "date"}, "size": map[string]any{"type": "long"}, "ok": map[string]any{"type": "boolean"}, "boost": map[string]any{"type": "float"},
+		"author": map[string]any{"properties": map[string]any{"name": map[string]any{"type": "text"}}},
+	}}}
+	e := open(t, d.URL, nil)
+	got, err := e.Describe(t.Context(), "main", []model.Document{
+		{ID: "http://a/1", Fields: map[string][]string{"tstamp": {"2026-01-02T03:04:05Z"}, "size": {"12"}, "ok": {"true"}}},
+		{ID: "http://a/2", Fields: map[string][]string{"tstamp": {"yesterday"}, "size": {"1", "many"}, "ok": {"yes"}, "extra": {"x"}, "author": {"me"}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`field author: the index has an object there, documents have "me" (http://a/2)`,
+		`field extra: not in the mapping, which takes no new fields (http://a/2): add it, or remove the field in the writer's mapping`,
+		`field ok: "yes" is no boolean (http://a/2)`, `field size: "many" is no long (http://a/2)`, `field tstamp: "yesterday" is no date (http://a/2)`,
+	}
+	if diff := cmp.Diff(want, got.Problems); diff != "" || got.Version != "opensearch 2.19.6" || got.Server != d.URL+"/nutch" {
+		t.Errorf("%s\n%+v", diff, got)
 	}
 }
 

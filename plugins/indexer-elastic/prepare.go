@@ -192,11 +192,7 @@ func (i *instance) checkMapping(ctx context.Context) error {
 	if err != nil || !a.OK() {
 		return err // a user who may write need not be allowed to read mappings
 	}
-	var indexes map[string]struct {
-		Mappings struct {
-			Properties map[string]struct{ Type string }
-		}
-	}
+	var indexes mappings
 	if err := json.Unmarshal(a.Body, &indexes); err != nil {
 		return nil //nolint:nilerr // what a proxy answers here does not matter
 	}

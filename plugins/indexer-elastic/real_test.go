@@ -13,6 +13,7 @@ import (
 	"github.com/gonutch/crawler/sdk/extension/indexwriter"
 	"github.com/gonutch/crawler/sdk/extension/searcher"
 	"github.com/gonutch/crawler/sdk/fault"
+	"github.com/gonutch/crawler/sdk/model"
 	"github.com/gonutch/crawler/sdk/plugintest"
 	"github.com/gonutch/crawler/sdk/testengine"
 )
@@ -82,6 +83,13 @@ func realDocuments(t *testing.T, s *testengine.Server) {
 	r, ids = find(t, e, searcher.Query{})
 	if diff := cmp.Diff([]string{"http://a/1"}, ids); diff != "" || r.Hits[0].Fields["title"][0] != "Two" || r.Hits[0].Fields["type"] != nil {
 		t.Errorf("%s\n%v", diff, r.Hits)
+	}
+	desc, err := e.Describe(t.Context(), "main", []model.Document{{ID: "a", Fields: map[string][]string{"tstamp": {"yesterday"}, "new": {"x"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{`field tstamp: "yesterday" is no date (a)`}, desc.Problems); diff != "" || !strings.HasPrefix(desc.Version, "opensearch 2.") || desc.Facts[0].Value != "1" {
+		t.Errorf("%s\n%+v", diff, desc)
 	}
 	// The alias is another way to the same index, and opening it again finds it in order.
 	if _, ids := find(t, open(t, s.URL, indexwriter.Params{"index": "pages", "create": "false"}), searcher.Query{Text: "two"}); len(ids) != 1 {

@@ -41,8 +41,7 @@ type line struct {
 
 // Write implements indexwriter.Writer: bulk requests of at most max_bulk_docs
 // operations and max_bulk_size bytes. Items that the server can't take now are
-// sent again, alone; when they stay so, the error is Transient and the batch may
-// be sent again as a whole.
+// sent again, alone, and when it stays so are refused for now.
 func (e *Elastic) Write(ctx context.Context, name string, ops []indexwriter.Op) ([]indexwriter.Result, error) {
 	i, err := e.get(name)
 	if err != nil {
@@ -158,20 +157,14 @@ type bulkAnswer struct {
 	}
 }
 
-// bulk sends lines until each is taken or refused.
+// bulk sends lines until each is taken or refused. What the server still can't
+// take after the last repetition is refused for now.
 func (i *instance) bulk(ctx context.Context, lines []line, results []indexwriter.Result) error {
 	return i.client.Retry(ctx, func() (bool, time.Duration, error) {
 		left, wait, err := i.bulkOnce(ctx, lines, results)
 		lines = left
-		return len(left) > 0 && (err == nil || fault.Is(err, fault.Transient)), wait, stillLeft(err, left)
+		return len(left) > 0 && (err == nil || fault.Is(err, fault.Transient)), wait, err
 	})
-}
-
-func stillLeft(err error, left []line) error {
-	if err == nil && len(left) > 0 {
-		return fault.Errorf(fault.Transient, "the server took %d documents not even after some repetitions", len(left))
-	}
-	return err
 }
 
 // bulkOnce sends lines once and returns those to be sent again. A request that
@@ -209,8 +202,8 @@ func (i *instance) bulkOnce(ctx context.Context, lines []line, results []indexwr
 	return left, a.RetryAfter, err
 }
 
-// judge reads a bulk answer: refused items are noted in results, items that the
-// server could not take now are returned.
+// judge reads a bulk answer: refused items are noted in results, those that the
+// server could not take now are returned too.
 func judge(body []byte, lines []line, results []indexwriter.Result) ([]line, error) {
 	var b bulkAnswer
 	if err := json.Unmarshal(body, &b); err != nil {
@@ -223,16 +216,19 @@ func judge(body []byte, lines []line, results []indexwriter.Result) ([]line, err
 	for k, item := range b.Items {
 		for verb, r := range item {
 			switch {
-			case r.Status/100 == 2, verb == "delete" && r.Status == http.StatusNotFound:
-			case verb == "create" && r.Status == http.StatusConflict: // a data stream has this version
-			case r.Status == http.StatusTooManyRequests || r.Status/100 == 5:
-				left = append(left, lines[k])
+			case r.Status/100 == 2, verb == "delete" && r.Status == http.StatusNotFound,
+				verb == "create" && r.Status == http.StatusConflict: // a data stream has this version
+				results[lines[k].op] = indexwriter.Result{}
 			default:
+				later := r.Status == http.StatusTooManyRequests || r.Status/100 == 5
+				if later {
+					left = append(left, lines[k])
+				}
 				text := fmt.Sprintf("HTTP %d", r.Status)
 				if r.Error != nil {
 					text += ": " + r.Error.String()
 				}
-				results[lines[k].op].Rejected = libindex.Short(text, 1000)
+				results[lines[k].op] = indexwriter.Result{Rejected: libindex.Short(text, 1000), Later: later}
 			}
 		}
 	}

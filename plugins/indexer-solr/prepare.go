@@ -49,8 +49,25 @@ func (t *target) prepare(ctx context.Context) error {
 // schema is Solr's answer about a schema, as far as it is checked.
 type schema struct {
 	UniqueKey  string
-	FieldTypes []struct{ Name, Class string }
-	Fields     []struct{ Name, Type string }
+	FieldTypes []struct {
+		Name, Class string
+		MultiValued bool
+	}
+	Fields, DynamicFields []fieldDef
+}
+
+type fieldDef struct {
+	Name, Type  string
+	MultiValued *bool // unset: as its type says
+}
+
+// classes returns the class of each field type, without its package.
+func (s *schema) classes() map[string]string {
+	class := map[string]string{}
+	for _, ft := range s.FieldTypes {
+		class[ft.Name] = ft.Class[strings.LastIndexByte(ft.Class, '.')+1:]
+	}
+	return class
 }
 
 // schema asks for the schema; nil when there is no such collection.
@@ -78,10 +95,7 @@ func (s *schema) check(t *target) error {
 	if s.UniqueKey != "id" {
 		return fault.Errorf(fault.Invalid, "%s: the schema's unique key is %q, documents need \"id\"", where, s.UniqueKey)
 	}
-	class := map[string]string{}
-	for _, ft := range s.FieldTypes {
-		class[ft.Name] = ft.Class[strings.LastIndexByte(ft.Class, '.')+1:]
-	}
+	class := s.classes()
 	needs := map[string][]string{}
 	for _, f := range []string{"tstamp", "date", "lastModified", "publishedDate", "updatedDate"} {
 		needs[f] = []string{"DatePointField", "TrieDateField", "DateRangeField", "StrField", "TextField"}

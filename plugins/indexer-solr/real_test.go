@@ -15,6 +15,7 @@ import (
 	"github.com/gonutch/crawler/sdk/extension/indexwriter"
 	"github.com/gonutch/crawler/sdk/extension/searcher"
 	"github.com/gonutch/crawler/sdk/fault"
+	"github.com/gonutch/crawler/sdk/model"
 	"github.com/gonutch/crawler/sdk/plugintest"
 	"github.com/gonutch/crawler/sdk/testengine"
 )
@@ -63,6 +64,18 @@ func find(t *testing.T, s *solr.Solr, q searcher.Query) (*searcher.Result, []str
 }
 
 func realDocuments(t *testing.T, s *solr.Solr) {
+	d, err := s.Describe(t.Context(), "main", []model.Document{
+		{ID: "a", Fields: map[string][]string{"tstamp": {"yesterday"}, "contentLength": {"1", "2"}, "host": {"a", "b"}, "x_dt": {"2026-01-02T03:04:05Z"}}},
+		{ID: "b", Fields: map[string][]string{"contentLength": {"many"}, "title": {"a", "b"}, "x_l": {"x"}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{
+		"field contentLength: takes one value, documents have 2 (a)", `field tstamp: "yesterday" is no DatePointField (a)`, `field x_l: "x" is no LongPointField (b)`,
+	}, d.Problems); diff != "" || !strings.HasPrefix(d.Version, "Apache Solr 9.") {
+		t.Errorf("%s\n%+v", diff, d)
+	}
 	refused := write(t, s,
 		add("http://a/1", map[string][]string{
 			"title": {"One"}, "content": {"first words"}, "type": {"text/html", "text"}, "tstamp": {"2026-01-02T03:04:05.678Z"}, "contentLength": {"42"}, "own_field": {"x"},
