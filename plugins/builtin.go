@@ -19,6 +19,8 @@ import (
 	indexreplace "github.com/gonutch/crawler/plugins/index-replace"
 	indexstatic "github.com/gonutch/crawler/plugins/index-static"
 	indexerbleve "github.com/gonutch/crawler/plugins/indexer-bleve"
+	indexerelastic "github.com/gonutch/crawler/plugins/indexer-elastic"
+	indexersolr "github.com/gonutch/crawler/plugins/indexer-solr"
 	languageidentifier "github.com/gonutch/crawler/plugins/language-identifier"
 	microformatsreltag "github.com/gonutch/crawler/plugins/microformats-reltag"
 	mimetypefilter "github.com/gonutch/crawler/plugins/mimetype-filter"
@@ -70,6 +72,8 @@ func Builtins() []sdk.Plugin {
 		indexgeoip.Plugin(), indexjexlfilter.Plugin(), indexlinks.Plugin(), indexmetadata.Plugin(), indexmore.Plugin(),
 		indexreplace.Plugin(), indexstatic.Plugin(),
 		indexerbleve.Plugin(),
+		indexerelastic.Plugin(),
+		indexersolr.Plugin(),
 		languageidentifier.Plugin(),
 		microformatsreltag.Plugin(),
 		mimetypefilter.Plugin(),

@@ -28,7 +28,7 @@ type Choice struct {
 func (c *Choice) Chain(point string) []*manifest.Manifest { return c.chains[point] }
 
 // Choose applies plugin.includes, excludes, add and remove to the known
-// manifests and orders each point by its order setting: what is listed runs
+// manifests, with the plugins that index_writer and exchange blocks name, and orders each point by its order setting: what is listed runs
 // first, the rest in id order (Nutch takes the list as a whitelist and leaves
 // the rest's order open). A name of the user that matches nothing and a
 // requirement that is not met are errors; the error holds all of them.
@@ -81,6 +81,7 @@ func (ch *chooser) choose() {
 	for _, id := range ch.matching(includes) {
 		ch.why[id] = includes
 	}
+	ch.blocks(func(e *entry, id, _ string) { ch.why[id] = e })
 	for _, id := range ch.matching(excludes) {
 		delete(ch.why, id)
 	}
@@ -177,21 +178,29 @@ func (ch *chooser) requirements(chosen []*manifest.Manifest) {
 	}
 }
 
-// instances reports instances of the user whose plugin is not chosen. The
-// default writer goes silently with its plugin.
-func (ch *chooser) instances(chosen []*manifest.Manifest) {
+// blocks calls f for each enabled index_writer and exchange block of the user
+// that names a known plugin: the block is reason enough to start it.
+func (ch *chooser) blocks(f func(e *entry, id, kind string)) {
 	for _, kind := range instanceBlocks() {
 		for _, name := range ch.c.ko.MapKeys(kind) {
 			e := ch.c.entry(kind + delim + name + delim + "plugin")
 			if e == nil || e.origin.Layer == Default || !ch.c.enabled(kind, name) {
 				continue
 			}
-			id := fmt.Sprint(e.value)
-			if contains(ch.ids, id) && byID(chosen, id) == nil {
-				ch.problem(e, "plugin %s is not chosen: write plugin { add = [%q] }, or enabled = false in this %s", id, id, kind)
+			if id := fmt.Sprint(e.value); contains(ch.ids, id) {
+				f(e, id, kind)
 			}
 		}
 	}
+}
+
+// instances reports blocks whose plugin the user excludes or removes.
+func (ch *chooser) instances(chosen []*manifest.Manifest) {
+	ch.blocks(func(e *entry, id, kind string) {
+		if byID(chosen, id) == nil {
+			ch.problem(e, "plugin %s is left out by plugin { excludes } or { remove }: let it in, or write enabled = false in this %s", id, kind)
+		}
+	})
 }
 
 // order returns the chosen plugins of point in the order they run.
