@@ -94,12 +94,17 @@ func (f *Filter) Injected(_ context.Context, in []scoring.InjectInput) ([]model.
 }
 
 // Distribute gives targets the next depth, or drops them all when no step is
-// left.
+// left. The target of a redirect takes the page's place, as in Nutch, which copies
+// the page's metadata to it.
 func (f *Filter) Distribute(_ context.Context, in []scoring.DistributeInput) ([]scoring.DistributeOutput, error) {
 	out := make([]scoring.DistributeOutput, len(in))
 	for i := range in {
 		n := len(in[i].Targets)
 		if n == 0 {
+			continue
+		}
+		if in[i].Redirect {
+			out[i].Columns = same(in[i].Fields, n)
 			continue
 		}
 		depth, left, ok := f.place(&in[i])
@@ -110,6 +115,17 @@ func (f *Filter) Distribute(_ context.Context, in []scoring.DistributeInput) ([]
 		out[i].Columns = []scoring.Column{{Field: fieldDepth, Values: repeat(n, depth+1)}, {Field: fieldLeft, Values: repeat(n, left-1)}}
 	}
 	return out, nil
+}
+
+// same gives n targets the page's own place; none when the page has none.
+func same(page model.Fields, n int) []scoring.Column {
+	var out []scoring.Column
+	for _, name := range []string{fieldDepth, fieldLeft} {
+		if v, ok := page[name]; ok {
+			out = append(out, scoring.Column{Field: name, Values: repeat(n, v)})
+		}
+	}
+	return out
 }
 
 // place returns the page's depth and the steps left; false when the links of a

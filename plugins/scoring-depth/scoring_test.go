@@ -46,6 +46,9 @@ func TestDistribute(t *testing.T) {
 	columns := func(depth, left int64) scoring.DistributeOutput {
 		return scoring.DistributeOutput{Columns: []scoring.Column{{Field: "depth", Values: []int64{depth, depth}}, {Field: "depth_left", Values: []int64{left, left}}}}
 	}
+	place := func(depth, left int64) scoring.DistributeOutput {
+		return scoring.DistributeOutput{Columns: []scoring.Column{{Field: "depth", Values: []int64{depth}}, {Field: "depth_left", Values: []int64{left}}}}
+	}
 	drop := scoring.DistributeOutput{Drop: []bool{true, true}}
 	standard := depth.Config{Max: 3, Unknown: "seed", OverridePattern: `/map\.html$`, MaxOverride: 9}
 	nutch := depth.Config{Max: 3, Unknown: "drop"}
@@ -65,6 +68,10 @@ func TestDistribute(t *testing.T) {
 		{"depth only", standard, scoring.DistributeInput{Fields: model.Fields{"depth": 2}, Targets: two}, columns(3, 0)},
 		{"overridden", standard, scoring.DistributeInput{URL: "http://a/map.html", Fields: model.Fields{"depth": 3, "depth_left": 0}, Targets: two}, columns(4, 5)},
 		{"not overridden", standard, scoring.DistributeInput{URL: "http://a/map.html?x", Fields: model.Fields{"depth": 3, "depth_left": 0}, Targets: two}, drop},
+		{"redirect", standard, scoring.DistributeInput{Fields: model.Fields{"depth": 2, "depth_left": 1}, Targets: two[:1], Redirect: true}, place(2, 1)},
+		{"redirect at the limit", standard, scoring.DistributeInput{Fields: model.Fields{"depth": 3, "depth_left": 0}, Targets: two[:1], Redirect: true}, place(3, 0)},
+		{"redirect without depth", nutch, scoring.DistributeInput{Targets: two[:1], Redirect: true}, scoring.DistributeOutput{}},
+		{"redirect that is overridden", standard, scoring.DistributeInput{URL: "http://a/map.html", Fields: model.Fields{"depth": 2, "depth_left": 1}, Targets: two[:1], Redirect: true}, place(2, 1)},
 		{"no links", standard, scoring.DistributeInput{Fields: model.Fields{"depth": 1, "depth_left": 2}}, scoring.DistributeOutput{}},
 	} {
 		out, err := filter(t, c.cfg).Distribute(t.Context(), []scoring.DistributeInput{c.in})

@@ -7,6 +7,10 @@ provide "scoring" {
   extension = "OrphanScoringFilter"
 }
 
+needs {
+  orphans = true
+}
+
 field "orphan_since" {
   reducer = "min"
   meaning = "When the page was first found without inlinks, in seconds since 1970; 0 while pages link to it. A page that no page ever linked to has no such field."

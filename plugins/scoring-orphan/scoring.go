@@ -60,7 +60,8 @@ func (f *Filter) Distribute(_ context.Context, in []scoring.DistributeInput) ([]
 	return out, nil
 }
 
-// Orphaned starts the count, or changes the status when it has run long enough.
+// Orphaned starts the count, or changes the status when it has run long enough,
+// and says when the next change is due.
 func (f *Filter) Orphaned(_ context.Context, in []scoring.OrphanInput) ([]scoring.OrphanOutput, error) {
 	out := make([]scoring.OrphanOutput, len(in))
 	for i := range in {
@@ -69,13 +70,28 @@ func (f *Filter) Orphaned(_ context.Context, in []scoring.OrphanInput) ([]scorin
 		case !linked: // never had an inlink since the plugin is there: a seed
 		case start <= 0:
 			out[i].Set = model.Fields{since: in[i].NowUnix}
+			out[i].Again = f.next(in[i].NowUnix, in[i].NowUnix)
 		default:
 			if s := f.status(in[i].NowUnix - start); s != in[i].Status {
 				out[i].Status = s
 			}
+			out[i].Again = f.next(start, in[i].NowUnix)
 		}
 	}
 	return out, nil
+}
+
+// next is when the status of a page without inlinks since start changes after
+// now; 0 when it does not any more.
+func (f *Filter) next(start, now int64) int64 {
+	var at int64
+	for _, d := range []setting.Duration{f.GoneAfter, f.OrphanAfter} {
+		t := start + int64(d.D()/time.Second) + 1
+		if t > now && f.status(t-start) != f.status(now-start) && (at == 0 || t < at) {
+			at = t
+		}
+	}
+	return at
 }
 
 // status is what a page becomes after so many seconds without inlinks; 0 when

@@ -39,14 +39,14 @@ func TestOrphaned(t *testing.T) {
 		want scoring.OrphanOutput
 	}{
 		{"seed", filter(30, 40), scoring.OrphanInput{Status: model.StatusDBFetched, NowUnix: start}, scoring.OrphanOutput{}},
-		{"lost its last inlink", filter(30, 40), scoring.OrphanInput{Fields: model.Fields{"orphan_since": 0}, NowUnix: start}, scoring.OrphanOutput{Set: model.Fields{"orphan_since": start}}},
-		{"for a day", filter(30, 40), at(1), scoring.OrphanOutput{}},
-		{"for 30 days", filter(30, 40), exactly, scoring.OrphanOutput{}},
-		{"and a second", filter(30, 40), justAfter, scoring.OrphanOutput{Status: model.StatusDBGone}},
-		{"gone already", filter(30, 40), gone, scoring.OrphanOutput{}},
-		{"for 40 days", filter(30, 40), at(40), scoring.OrphanOutput{Status: model.StatusDBGone}},
+		{"lost its last inlink", filter(30, 40), scoring.OrphanInput{Fields: model.Fields{"orphan_since": 0}, NowUnix: start}, scoring.OrphanOutput{Set: model.Fields{"orphan_since": start}, Again: start + 30*day + 1}},
+		{"for a day", filter(30, 40), at(1), scoring.OrphanOutput{Again: start + 30*day + 1}},
+		{"for 30 days", filter(30, 40), exactly, scoring.OrphanOutput{Again: start + 30*day + 1}},
+		{"and a second", filter(30, 40), justAfter, scoring.OrphanOutput{Status: model.StatusDBGone, Again: start + 40*day + 1}},
+		{"gone already", filter(30, 40), gone, scoring.OrphanOutput{Again: start + 40*day + 1}},
+		{"for 40 days", filter(30, 40), at(40), scoring.OrphanOutput{Status: model.StatusDBGone, Again: start + 40*day + 1}},
 		{"for 41 days", filter(30, 40), at(41), scoring.OrphanOutput{Status: model.StatusDBOrphan}},
-		{"gone is off", filter(50, 40), at(35), scoring.OrphanOutput{}},
+		{"gone is off", filter(50, 40), at(35), scoring.OrphanOutput{Again: start + 40*day + 1}},
 		{"gone is off, orphan is not", filter(50, 40), at(55), scoring.OrphanOutput{Status: model.StatusDBOrphan}},
 	} {
 		out, err := c.f.Orphaned(t.Context(), []scoring.OrphanInput{c.in})
@@ -75,7 +75,7 @@ func TestALinkSetsTheCountBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(scoring.OrphanOutput{Set: model.Fields{"orphan_since": 100 + 10*day}}, judged[0]); d != "" {
+	if d := cmp.Diff(scoring.OrphanOutput{Set: model.Fields{"orphan_since": 100 + 10*day}, Again: 100 + 11*day + 1}, judged[0]); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }

@@ -53,7 +53,7 @@ func (r *reader) needs(hb *hclsyntax.Block) {
 	n := &r.m.Needs
 	r.body(hb.Body, "needs", []field{
 		flag("content", &n.Content), flag("inlinks", &n.Inlinks),
-		flag("outlinks", &n.Outlinks), flag("text", &n.Text),
+		flag("outlinks", &n.Outlinks), flag("text", &n.Text), flag("orphans", &n.Orphans),
 	}, []block{{"fact", 1, true, r.fact}})
 }
 

@@ -26,6 +26,7 @@
 //	  inlinks  = false
 //	  outlinks = false
 //	  text     = false
+//	  orphans  = false                  # scoring: judge records without inlinks
 //	  fact "selector" {                 # parsefilter: meta, heading, rel, jsonld, selector, script
 //	    arg  = "h1"
 //	    attr = "id"
@@ -117,6 +118,7 @@ type Needs struct {
 	Inlinks  bool
 	Outlinks bool
 	Text     bool
+	Orphans  bool
 	Facts    []Fact // Manifest.Facts resolves those that settings give
 }
 

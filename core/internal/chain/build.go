@@ -306,7 +306,11 @@ func (c *Chains) buildScoring() {
 	c.scoring = s
 	many, pages := c.limits(c.opts.MaxBatchItems), c.limits(c.opts.MaxBatchPages)
 	for _, m := range c.order[manifest.Scoring] {
-		s.filters = append(s.filters, bindScoring(m, many, pages))
+		f := bindScoring(m, many, pages)
+		s.filters = append(s.filters, f)
+		if m.man.Needs.Orphans {
+			s.judges = append(s.judges, f)
+		}
 	}
 	s.injected = collect(c, many, sizeInject, s.runInjected)
 	s.distribute = collect(c, pages, sizeDistribute, s.runDistribute)

@@ -202,6 +202,15 @@ func (a adder) Distribute(_ context.Context, in []scoring.DistributeInput) ([]sc
 	return out, nil
 }
 
+// Orphaned makes gone, and wants to see the record again in n seconds.
+func (a adder) Orphaned(_ context.Context, in []scoring.OrphanInput) ([]scoring.OrphanOutput, error) {
+	out := make([]scoring.OrphanOutput, len(in))
+	for i := range in {
+		out[i] = scoring.OrphanOutput{Status: model.StatusDBGone, Set: model.Fields{"n": a.n}, Again: in[i].NowUnix + a.n}
+	}
+	return out, nil
+}
+
 func (a adder) Score(_ context.Context, in []scoring.ScoreInput) ([]scoring.ScoreOutput, error) {
 	out := make([]scoring.ScoreOutput, len(in))
 	for i := range in {
@@ -234,17 +243,17 @@ func TestScoring(t *testing.T) {
 	}
 	targets := make([]scoring.Target, 3)
 	dis, errs, err := c.Distribute(t.Context(), []scoring.DistributeInput{{URL: "a", Text: "text", Targets: targets}, {URL: "wrong", Targets: targets}, {URL: "fail"}})
-	want := scoring.DistributeOutput{
+	want := Distributed{DistributeOutput: scoring.DistributeOutput{
 		Columns: []scoring.Column{{Field: "f2", Values: []int64{0, 0, 0}}, {Field: "f3", Values: []int64{0, 0, 0}}},
 		Self:    model.Fields{"f2": 0, "f3": 4}, Drop: []bool{false, true, true},
-	}
+	}, DroppedBy: map[string]int64{"scoring-2": 1, "scoring-3": 1}}
 	if d := cmp.Diff(want, dis[0]); d != "" || err != nil {
 		t.Error(d, err)
 	}
 	if len(errs) != 3 || errs[0] != nil || errs[1] == nil || errs[2] == nil {
 		t.Errorf("errors: %v", errs)
 	}
-	if d := cmp.Diff(scoring.DistributeOutput{}, dis[1]); d != "" {
+	if d := cmp.Diff(Distributed{}, dis[1]); d != "" {
 		t.Error(d)
 	}
 	sco, errs, err := c.Score(t.Context(), []scoring.ScoreInput{{Score: 1, Sort: 100, Fields: model.Fields{"last": 50}}})
@@ -255,9 +264,13 @@ func TestScoring(t *testing.T) {
 	if err != nil || boo[0] != 6 {
 		t.Error(boo, err)
 	}
-	orp, _, err := c.Orphaned(t.Context(), []scoring.OrphanInput{{Status: model.StatusDBFetched}})
-	if err != nil || orp[0].Status != 0 {
-		t.Error(orp, err)
+	if c.JudgesOrphans() {
+		t.Error("no manifest needs orphans")
+	}
+	judges := newLocal(t, Options{}, sc(4, ""), sc(5, "needs {\n orphans = true\n}\n"), sc(6, "needs {\n orphans = true\n}\n"))
+	orp, _, err := judges.Orphaned(t.Context(), []scoring.OrphanInput{{Status: model.StatusDBFetched, NowUnix: 100}})
+	if d := cmp.Diff([]scoring.OrphanOutput{{Status: model.StatusDBGone, Set: model.Fields{"n": 6}, Again: 105}}, orp); d != "" || err != nil || !judges.JudgesOrphans() {
+		t.Error(d, err)
 	}
 	none := inProcess(t, Options{}, "urlfilter-spam")
 	sco, _, err = none.Score(t.Context(), []scoring.ScoreInput{{Score: 4, Sort: 5}})

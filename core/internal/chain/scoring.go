@@ -14,9 +14,10 @@ import (
 // no fields, no effects, scores and weights as they come.
 type scoringChain struct {
 	filters []scoringFilter
+	judges  []scoringFilter // of them, those whose manifest needs orphans
 
 	injected   *collector[scoring.InjectInput, model.Fields]
-	distribute *collector[scoring.DistributeInput, scoring.DistributeOutput]
+	distribute *collector[scoring.DistributeInput, Distributed]
 	score      *collector[scoring.ScoreInput, scoring.ScoreOutput]
 	orphaned   *collector[scoring.OrphanInput, scoring.OrphanOutput]
 	boost      *collector[scoring.IndexInput, float64]
@@ -45,8 +46,14 @@ func (c *Chains) Injected(ctx context.Context, in []scoring.InjectInput) (out []
 
 // Distribute hands the scores of parsed pages on to their outlinks. Pages of
 // many goroutines share calls.
-func (c *Chains) Distribute(ctx context.Context, in []scoring.DistributeInput) (out []scoring.DistributeOutput, errs []error, err error) {
-	return scored(ctx, "distribute scores", c.scoring, c.scoring.distribute, in, make([]scoring.DistributeOutput, len(in)))
+func (c *Chains) Distribute(ctx context.Context, in []scoring.DistributeInput) (out []Distributed, errs []error, err error) {
+	return scored(ctx, "distribute scores", c.scoring, c.scoring.distribute, in, make([]Distributed, len(in)))
+}
+
+// Distributed is what a page hands on, by all filters.
+type Distributed struct {
+	scoring.DistributeOutput
+	DroppedBy map[string]int64 // targets dropped by each plugin that was the first to; nil for none
 }
 
 // Score gives records their score and sort value. Score and Sort of the inputs
@@ -59,7 +66,12 @@ func (c *Chains) Score(ctx context.Context, in []scoring.ScoreInput) (out []scor
 	return scored(ctx, "score records", c.scoring, c.scoring.score, in, neutral)
 }
 
-// Orphaned says what becomes of records without inlinks.
+// JudgesOrphans reports whether any scoring filter wants to judge records without
+// inlinks.
+func (c *Chains) JudgesOrphans() bool { return len(c.scoring.judges) > 0 }
+
+// Orphaned says what becomes of records without inlinks: what the filters whose
+// manifests need orphans make of them.
 func (c *Chains) Orphaned(ctx context.Context, in []scoring.OrphanInput) (out []scoring.OrphanOutput, errs []error, err error) {
 	return scored(ctx, "judge orphans", c.scoring, c.scoring.orphaned, in, make([]scoring.OrphanOutput, len(in)))
 }
@@ -99,7 +111,7 @@ func (c *Chains) Reducers() map[string]manifest.Reducer {
 // compose runs one call of every filter over a batch: prepare makes a filter's
 // input from what the ones before left, merge takes its answer in.
 func compose[I, O any](ctx context.Context, filters []scoringFilter, n int, pick func(*scoringFilter) *stage[I, O],
-	prepare func(f *scoringFilter, i int) I, merge func(i int, o O) error,
+	prepare func(f *scoringFilter, i int) I, merge func(f *scoringFilter, i int, o O) error,
 ) ([]error, error) {
 	a := answers[I, O]{out: make([]O, n)}
 	for k := range filters {
@@ -118,7 +130,7 @@ func compose[I, O any](ctx context.Context, filters []scoringFilter, n int, pick
 				err = errs[i]
 			}
 			if err == nil {
-				if err = merge(i, out[i]); err != nil {
+				if err = merge(f, i, out[i]); err != nil {
 					f.m.errors.Add(1)
 				}
 			}
@@ -135,7 +147,7 @@ func (s *scoringChain) runInjected(ctx context.Context, in []scoring.InjectInput
 	errs, err := compose(ctx, s.filters, len(in),
 		func(f *scoringFilter) *stage[scoring.InjectInput, model.Fields] { return f.injected },
 		func(_ *scoringFilter, i int) scoring.InjectInput { return in[i] },
-		func(i int, o model.Fields) error { out[i] = mergeFields(out[i], o); return nil })
+		func(_ *scoringFilter, i int, o model.Fields) error { out[i] = mergeFields(out[i], o); return nil })
 	return out, errs, err
 }
 
@@ -151,8 +163,8 @@ func mergeFields(a, b model.Fields) model.Fields {
 	return a
 }
 
-func (s *scoringChain) runDistribute(ctx context.Context, in []scoring.DistributeInput) ([]scoring.DistributeOutput, []error, error) {
-	out := make([]scoring.DistributeOutput, len(in))
+func (s *scoringChain) runDistribute(ctx context.Context, in []scoring.DistributeInput) ([]Distributed, []error, error) {
+	out := make([]Distributed, len(in))
 	errs, err := compose(ctx, s.filters, len(in),
 		func(f *scoringFilter) *stage[scoring.DistributeInput, scoring.DistributeOutput] { return f.distribute },
 		func(f *scoringFilter, i int) scoring.DistributeInput {
@@ -165,7 +177,21 @@ func (s *scoringChain) runDistribute(ctx context.Context, in []scoring.Distribut
 			}
 			return d
 		},
-		func(i int, o scoring.DistributeOutput) error { return mergeDistribute(&out[i], &o, len(in[i].Targets)) })
+		func(f *scoringFilter, i int, o scoring.DistributeOutput) error {
+			n := len(in[i].Targets)
+			dropped := newDrops(out[i].Drop, o.Drop)
+			if err := mergeDistribute(&out[i].DistributeOutput, &o, n); err != nil {
+				return err
+			}
+			if dropped > 0 {
+				f.m.drops.Add(dropped)
+				if out[i].DroppedBy == nil {
+					out[i].DroppedBy = map[string]int64{}
+				}
+				out[i].DroppedBy[f.m.id] = dropped
+			}
+			return nil
+		})
 	return out, errs, err
 }
 
@@ -177,6 +203,17 @@ func bare(targets []scoring.Target) []scoring.Target {
 		out[i].Internal = targets[i].Internal
 	}
 	return out
+}
+
+// newDrops counts the targets that drop drops and before did not.
+func newDrops(before, drop []bool) int64 {
+	var n int64
+	for i, x := range drop {
+		if x && (i >= len(before) || !before[i]) {
+			n++
+		}
+	}
+	return n
 }
 
 // mergeDistribute adds o to dst; n is the number of targets.
@@ -230,7 +267,7 @@ func (s *scoringChain) runScore(ctx context.Context, in []scoring.ScoreInput) ([
 			}
 			return next
 		},
-		func(i int, o scoring.ScoreOutput) error {
+		func(_ *scoringFilter, i int, o scoring.ScoreOutput) error {
 			out[i].Score, out[i].Sort = o.Score, o.Sort
 			out[i].Set = mergeFields(out[i].Set, o.Set)
 			return nil
@@ -240,7 +277,7 @@ func (s *scoringChain) runScore(ctx context.Context, in []scoring.ScoreInput) ([
 
 func (s *scoringChain) runOrphaned(ctx context.Context, in []scoring.OrphanInput) ([]scoring.OrphanOutput, []error, error) {
 	out := make([]scoring.OrphanOutput, len(in))
-	errs, err := compose(ctx, s.filters, len(in),
+	errs, err := compose(ctx, s.judges, len(in),
 		func(f *scoringFilter) *stage[scoring.OrphanInput, scoring.OrphanOutput] { return f.orphaned },
 		func(_ *scoringFilter, i int) scoring.OrphanInput {
 			next := in[i]
@@ -252,9 +289,12 @@ func (s *scoringChain) runOrphaned(ctx context.Context, in []scoring.OrphanInput
 			}
 			return next
 		},
-		func(i int, o scoring.OrphanOutput) error {
+		func(_ *scoringFilter, i int, o scoring.OrphanOutput) error {
 			if o.Status != 0 {
 				out[i].Status = o.Status
+			}
+			if o.Again != 0 && (out[i].Again == 0 || o.Again < out[i].Again) {
+				out[i].Again = o.Again
 			}
 			out[i].Set = mergeFields(out[i].Set, o.Set)
 			return nil
@@ -274,6 +314,6 @@ func (s *scoringChain) runBoost(ctx context.Context, in []scoring.IndexInput) ([
 			next.Boost = out[i]
 			return next
 		},
-		func(i int, o float64) error { out[i] = o; return nil })
+		func(_ *scoringFilter, i int, o float64) error { out[i] = o; return nil })
 	return out, errs, err
 }

@@ -2,9 +2,16 @@ package cycle
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gonutch/crawler/core/internal/db/crawldb"
+	"github.com/gonutch/crawler/core/internal/db/transition"
+	"github.com/gonutch/crawler/core/internal/step/inject"
+	"github.com/gonutch/crawler/core/internal/urlkey"
+	"github.com/gonutch/crawler/sdk/model"
 )
 
 func redirects() map[string]http.HandlerFunc {
@@ -57,27 +64,7 @@ func TestFetchFollows(t *testing.T) {
 	run := newWorld(t, redirects(), "http.redirect_max=9")
 	run.run()
 	w := newWorld(t, redirects(), "http.redirect_max=9")
-	for {
-		seg, _, err := w.cycle.Generate(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if seg == "" {
-			break
-		}
-		if _, err := w.cycle.Fetch(t.Context(), seg, nil); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.cycle.Update(t.Context(), seg); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.cycle.Invert(t.Context(), seg); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.cycle.Index(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
+	w.steps()
 	if d := cmp.Diff(run.final(), w.final()); d != "" {
 		t.Errorf("(-run +steps):\n%s", d)
 	}
@@ -141,5 +128,78 @@ func TestRounds(t *testing.T) {
 	metas, err := w.cycle.Segments(t.Context())
 	if err != nil || len(metas) != 4 || metas[3].Round != 4 {
 		t.Errorf("%+v %v", metas, err)
+	}
+}
+
+// TestRedirectKeepsPlace: a redirect is no step for scoring-depth, and what pages
+// inherit from their seed passes through it, however it is followed; links at the limit are
+// counted as dropped by the plugin.
+func TestRedirectKeepsPlace(t *testing.T) {
+	pages := map[string]http.HandlerFunc{
+		"/": page("root", "/r1"), "/r1": moved("/r2"), "/r2": moved("/t"), "/t": page("target", "/u"), "/u": page("last", "/v", "/w"), "/v": page("too far"),
+	}
+	settings := []string{
+		`plugin.add=["scoring-depth","urlmeta"]`, `plugin.scoring-depth.max=3`, `plugin.scoring-depth.unknown=drop`, `plugin.urlmeta.tags=["topic"]`,
+	}
+	depth := map[string]int64{"/": 1, "/r1": 2, "/r2": 2, "/t": 2, "/u": 3}
+	for _, c := range []struct{ name, max string }{{"later rounds", "0"}, {"at once", "9"}, {"steps", "9"}} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, pages, append(settings, "http.redirect_max="+c.max)...)
+			seed := inject.Seed{URL: w.site.URL + "/", Where: "test", Seed: transition.Seed{Metadata: model.Metadata{"topic": {"news"}}}}
+			if _, err := w.cycle.Inject(t.Context(), []inject.Seed{seed}, transition.InjectOverwrite, false); err != nil {
+				t.Fatal(err)
+			}
+			var rep Report
+			if c.name == "steps" {
+				rep = w.steps()
+			} else {
+				rep = w.run()
+			}
+			got := map[string]int64{}
+			err := w.DB.Scan(t.Context(), "", func(k urlkey.Key, r *crawldb.Record) error {
+				u, err := urlkey.ToURL(k)
+				path := strings.TrimPrefix(u, w.site.URL)
+				got[path] = r.Datum.Fields["depth"]
+				if r.Datum.Metadata.First("topic") != "news" {
+					t.Errorf("%s lost what it inherits: %v", path, r.Datum.Metadata)
+				}
+				return err
+			})
+			if d := cmp.Diff(depth, got); d != "" || err != nil {
+				t.Errorf("%v depth (-want +got):\n%s", err, d)
+			}
+			if n := rep.Dropped["scoring-depth"]; n != 2 {
+				t.Errorf("dropped %v", rep.Dropped)
+			}
+		})
+	}
+}
+
+// steps runs the single commands until nothing is left, and returns the report of the
+// last updatedb.
+func (w *world) steps() Report {
+	w.t.Helper()
+	var rep Report
+	for {
+		seg, _, err := w.cycle.Generate(w.t.Context())
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if seg == "" {
+			return rep
+		}
+		_, err = w.cycle.Fetch(w.t.Context(), seg, nil)
+		if err == nil {
+			rep, err = w.cycle.Update(w.t.Context(), seg)
+		}
+		if err == nil {
+			_, err = w.cycle.Invert(w.t.Context(), seg)
+		}
+		if err == nil {
+			_, err = w.cycle.Index(w.t.Context())
+		}
+		if err != nil {
+			w.t.Fatal(err)
+		}
 	}
 }

@@ -66,8 +66,8 @@ type Report struct {
 	Released   map[string]int64 `json:"released,omitempty"`  // URLs given back by reason
 	Parsed     int64            `json:"parsed"`
 	ParseFails map[string]int64 `json:"parse_failures,omitempty"`
-	Links      int64            `json:"links"`             // outlinks kept
-	Dropped    map[string]int64 `json:"dropped,omitempty"` // outlinks and redirects dropped by reason
+	Links      int64            `json:"links"`             // outlinks that parsing kept
+	Dropped    map[string]int64 `json:"dropped,omitempty"` // outlinks and redirects dropped by reason, or by the plugin that did
 	New        int64            `json:"new"`               // URLs the CrawlDB did not know
 	Updated    map[string]int64 `json:"updated,omitempty"` // records by their new status
 	Duplicates int64            `json:"duplicates"`
@@ -172,6 +172,9 @@ func (s *Summary) applied(r update.Result) {
 	defer s.mu.Unlock()
 	for st, n := range r.ByStatus {
 		bump(&s.s.Updated, st.String(), n)
+	}
+	for plugin, n := range r.Dropped {
+		bump(&s.s.Dropped, plugin, n)
 	}
 }
 

@@ -80,7 +80,7 @@ func distributeRequest(in []DistributeInput) *scoringv1.DistributeRequest {
 		t.Metadata = wire.SparseMetadata(n, func(j int) model.Metadata { return d.Targets[j].Metadata })
 		req.Pages[i] = &scoringv1.Page{
 			Url: wire.Bytes(d.URL), Fields: names.Fields(d.Fields), Metadata: wire.Metadata(d.Metadata), ParseMeta: wire.Metadata(d.ParseMeta),
-			Text: wire.Bytes(d.Text), Targets: t, AllLinks: int64(d.AllLinks),
+			Text: wire.Bytes(d.Text), Targets: t, AllLinks: int64(d.AllLinks), Redirect: d.Redirect,
 		}
 	}
 	req.FieldNames = names.List()
@@ -140,7 +140,14 @@ func (c *Client) Orphaned(ctx context.Context, in []OrphanInput) ([]OrphanOutput
 	if err := rpc.Answer(ctx, what, err, len(r.GetStatuses()), len(in)); err != nil {
 		return nil, err
 	}
+	again := r.GetAgain()
+	if len(again) != 0 && len(again) != len(in) {
+		return nil, rpc.WrongLength(what+": times", len(again), len(in))
+	}
 	out := make([]OrphanOutput, len(in))
+	for i := range again {
+		out[i].Again = again[i]
+	}
 	for i, s := range r.GetStatuses() {
 		if out[i].Status, err = wire.StatusOf(s); err != nil {
 			return nil, rpc.Malformed(what, "%v", err)

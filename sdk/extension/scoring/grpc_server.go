@@ -119,7 +119,7 @@ func distributeInputs(r *scoringv1.DistributeRequest) ([]DistributeInput, error)
 		}
 		in[i] = DistributeInput{
 			URL: wire.Text(d.GetUrl()), Fields: fields[i], Metadata: wire.MetadataFrom(d.GetMetadata()), ParseMeta: wire.MetadataFrom(d.GetParseMeta()),
-			Text: wire.Text(d.GetText()), Targets: targets, AllLinks: int(d.GetAllLinks()),
+			Text: wire.Text(d.GetText()), Targets: targets, AllLinks: int(d.GetAllLinks()), Redirect: d.GetRedirect(),
 		}
 	}
 	return in, nil
@@ -188,6 +188,12 @@ func (s *server) Orphaned(ctx context.Context, r *scoringv1.OrphanedRequest) (*s
 	a := &scoringv1.OrphanedResponse{Statuses: make([]uint32, len(out))}
 	for i := range out {
 		a.Statuses[i] = uint32(out[i].Status)
+		if out[i].Again != 0 && a.Again == nil {
+			a.Again = make([]int64, len(out))
+		}
+		if a.Again != nil {
+			a.Again[i] = out[i].Again
+		}
 	}
 	a.Set = sparseFields(&names, len(out), func(i int) model.Fields { return out[i].Set })
 	a.FieldNames = names.List()

@@ -42,6 +42,9 @@ type DistributeInput struct {
 	Text      string // parse text; empty unless the manifest needs "text"
 	Targets   []Target
 	AllLinks  int // links found before limits and filters
+	// Redirect says that the page redirects: Targets is where to, or empty, and no
+	// link. What hangs on the way to a page stays the same for such a target.
+	Redirect bool
 }
 
 // Column is one field's effects on all targets, position by position.
@@ -89,6 +92,7 @@ type OrphanInput struct {
 type OrphanOutput struct {
 	Status model.Status
 	Set    model.Fields
+	Again  int64 // when to judge the record again if it has no inlink then, in seconds since 1970; 0 is never
 }
 
 // IndexInput is a document about to be indexed.
@@ -110,7 +114,9 @@ type Filter interface {
 	Distribute(ctx context.Context, in []DistributeInput) ([]DistributeOutput, error)
 	// Score is called for each record whose fields changed, before generate.
 	Score(ctx context.Context, in []ScoreInput) ([]ScoreOutput, error)
-	// Orphaned is called by updatedb for records that lost their last inlink.
+	// Orphaned is called by invertlinks for records that lost their last inlink, and
+	// later for those that are still without when OrphanOutput.Again comes. The
+	// manifest must need "orphans".
 	Orphaned(ctx context.Context, in []OrphanInput) ([]OrphanOutput, error)
 	// Boost returns the index weight of each document.
 	Boost(ctx context.Context, in []IndexInput) ([]float64, error)

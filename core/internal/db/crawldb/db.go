@@ -154,6 +154,9 @@ func (db *DB) run(raw *store.Tx, f func(*Tx) error) error {
 // Get returns the stored record of key, or nil when it is unknown.
 func (db *DB) Get(key urlkey.Key) (*Record, error) { return get(db.s, key) }
 
+// Has reports whether key is known.
+func (db *DB) Has(key urlkey.Key) (bool, error) { return db.s.Has(recordKey(key)) }
+
 func get(r store.Reader, key urlkey.Key) (*Record, error) {
 	k := recordKey(key)
 	v, err := r.Get(k)

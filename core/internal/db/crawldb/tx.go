@@ -3,6 +3,7 @@ package crawldb
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -142,20 +143,21 @@ func (tx *Tx) Unlease(seg string, key urlkey.Key) {
 
 // AddLease hands key out in seg beside the fetch list that Generate made: the
 // target of a redirect that is followed at once. Its record must be known,
-// stored or Put in this Tx, and not be leased; else nothing happens. It
-// reports whether the lease was given.
-func (tx *Tx) AddLease(seg string, key urlkey.Key) (bool, error) {
+// stored or Put in this Tx, and not be leased; else nothing happens. The fetch
+// list shows the record with e applied, which the record itself gets by Tx.Effect
+// and Fold. It reports whether the lease was given.
+func (tx *Tx) AddLease(seg string, key urlkey.Key, e Effect) (bool, error) {
 	rec, err := tx.Get(key)
 	if err != nil || rec == nil {
 		return false, err
 	}
-	e := tx.entry(key)
-	if e.leased != "" || tx.db.leasedIn(key) != "" {
+	ent := tx.entry(key)
+	if ent.leased != "" || tx.db.leasedIn(key) != "" {
 		return false, nil
 	}
-	e.leased = seg
+	ent.leased = seg
 	tx.Tx.Set(leaseKey(seg, key), nil)
-	tx.Tx.Set(segment.PartKey(seg, segment.PartGenerate, key), appendHint(nil, rec))
+	tx.Tx.Set(segment.PartKey(seg, segment.PartGenerate, key), appendHint(nil, tx.with(rec, e)))
 	segment.AddCounts(tx.Tx, seg, segment.Counts{Generated: 1})
 	tx.OnCommit(func() {
 		tx.db.mu.Lock()
@@ -163,6 +165,25 @@ func (tx *Tx) AddLease(seg string, key urlkey.Key) (bool, error) {
 		tx.db.addLease(seg, key)
 	})
 	return true, nil
+}
+
+// with returns rec with the fields of e reduced into its own.
+func (tx *Tx) with(rec *Record, e Effect) *Record {
+	if len(e.Fields) == 0 {
+		return rec
+	}
+	var o store.Operand
+	for name, v := range e.Fields {
+		tx.addField(&o, name, v, e.Source)
+	}
+	out := *rec
+	out.Datum.Fields = maps.Clone(rec.Datum.Fields)
+	for i := range o.Fields {
+		f := &o.Fields[i]
+		present, has := out.Datum.Fields[f.Name]
+		setField(&out, f.Name, f.Reduce(present, has))
+	}
+	return &out
 }
 
 // IndexDirty marks key for the next index step.

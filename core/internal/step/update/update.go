@@ -17,6 +17,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/gonutch/crawler/core/internal/chain"
 	"github.com/gonutch/crawler/core/internal/config"
 	"github.com/gonutch/crawler/core/internal/db/crawldb"
 	"github.com/gonutch/crawler/core/internal/db/transition"
@@ -108,7 +109,7 @@ type Page struct {
 
 // Scorer hands scores on; chain.Chains is one.
 type Scorer interface {
-	Distribute(ctx context.Context, in []scoring.DistributeInput) ([]scoring.DistributeOutput, []error, error)
+	Distribute(ctx context.Context, in []scoring.DistributeInput) ([]chain.Distributed, []error, error)
 }
 
 // Applier applies pages. It is safe for concurrent use.
@@ -133,6 +134,7 @@ type Result struct {
 	Skipped     int // applied before
 	ScoreErrors int // pages whose score a plugin could not hand on
 	ByStatus    map[model.Status]int64
+	Dropped     map[string]int64        // links and redirects that scoring plugins dropped, by plugin
 	Leased      map[urlkey.Key]bool // targets of redirects, to be fetched at once
 }
 
@@ -141,12 +143,12 @@ type prepared struct {
 	*Page
 	targets []scoring.Target
 	keys    []urlkey.Key
-	out     scoring.DistributeOutput
+	out     chain.Distributed
 }
 
 // Apply applies pages in one batch.
 func (a *Applier) Apply(ctx context.Context, pages []Page, now time.Time) (Result, error) {
-	res := Result{ByStatus: map[model.Status]int64{}, Leased: map[urlkey.Key]bool{}}
+	res := Result{ByStatus: map[model.Status]int64{}, Leased: map[urlkey.Key]bool{}, Dropped: map[string]int64{}}
 	prep, err := a.prepare(ctx, pages, &res)
 	if err != nil {
 		return res, err
@@ -155,6 +157,7 @@ func (a *Applier) Apply(ctx context.Context, pages []Page, now time.Time) (Resul
 		res.Applied, res.Skipped = 0, 0
 		clear(res.ByStatus)
 		clear(res.Leased)
+		clear(res.Dropped)
 		for i := range prep {
 			status, err := a.apply(tx, &prep[i], now)
 			if err == nil && status != 0 && prep[i].Follow && prep[i].Target != "" {
@@ -172,6 +175,9 @@ func (a *Applier) Apply(ctx context.Context, pages []Page, now time.Time) (Resul
 			}
 			res.Applied++
 			res.ByStatus[status]++
+			for plugin, n := range prep[i].out.DroppedBy {
+				res.Dropped[plugin] += n
+			}
 		}
 		return nil
 	})
@@ -194,7 +200,7 @@ func (a *Applier) prepare(ctx context.Context, pages []Page, res *Result) ([]pre
 		default:
 			continue
 		}
-		d := scoring.DistributeInput{URL: p.URL, Fields: p.Hint.Fields, Metadata: p.Hint.Metadata, Targets: p.targets, AllLinks: len(p.targets)}
+		d := scoring.DistributeInput{URL: p.URL, Fields: p.Hint.Fields, Metadata: p.Hint.Metadata, Targets: p.targets, AllLinks: len(p.targets), Redirect: p.Target != ""}
 		if p.Parsed != nil {
 			d.ParseMeta, d.Text = p.Parsed.ParseMeta, p.Parsed.Text
 			d.AllLinks = p.Parsed.AllLinks
@@ -231,12 +237,8 @@ func (a *Applier) targets(p *prepared) error {
 	case p.Parsed != nil:
 		links = p.Parsed.Outlinks
 	case p.Fetch.Status == model.StatusFetchNotModified:
-		// The page's links are those of the last time it had content.
-		rec, err := a.db.Get(p.Key)
-		if err != nil || rec == nil || rec.Datum.Segment == "" {
-			return err
-		}
-		if links, err = a.segs.Outlinks(rec.Datum.Segment, p.Key); err != nil {
+		var err error
+		if links, err = a.known(p.Key); err != nil {
 			return err
 		}
 	}
@@ -252,6 +254,31 @@ func (a *Applier) targets(p *prepared) error {
 		p.keys[i] = urlkey.FromURL(l.URL)
 	}
 	return nil
+}
+
+// known returns the links of a page that was not modified: those of the last time
+// it had content. Targets that have left the CrawlDB since, by purging or "db refilter",
+// are not among them: such a page brings up nothing new.
+func (a *Applier) known(k urlkey.Key) ([]segment.Link, error) {
+	rec, err := a.db.Get(k)
+	if err != nil || rec == nil || rec.Datum.Segment == "" {
+		return nil, err
+	}
+	all, err := a.segs.Outlinks(rec.Datum.Segment, k)
+	if err != nil {
+		return nil, err
+	}
+	links := all[:0]
+	for i := range all {
+		has, err := a.db.Has(urlkey.FromURL(all[i].URL))
+		if err != nil {
+			return nil, err
+		}
+		if has {
+			links = append(links, all[i])
+		}
+	}
+	return links, nil
 }
 
 // apply changes the records of one page; it returns the record's new status, or
@@ -326,7 +353,7 @@ func (a *Applier) effects(tx *crawldb.Tx, p *prepared) error {
 	}
 	meta := p.out.Metadata
 	if p.Target != "" {
-		meta = a.representative(p, meta)
+		meta = []model.Metadata{redirected(p)}
 	}
 	if p.out.Drop == nil {
 		columns := make([]crawldb.Column, len(p.out.Columns))
@@ -351,68 +378,6 @@ func (a *Applier) effects(tx *crawldb.Tx, p *prepared) error {
 	return nil
 }
 
-// MetaRepr is the metadata key of the representative URL that a redirect gives
-// its target (Nutch's _repr_).
-const MetaRepr = "_repr_"
-
-func (a *Applier) representative(p *prepared, meta []model.Metadata) []model.Metadata {
-	repr := transition.Representative(p.URL, p.Target, p.Fetch.Status == model.StatusFetchRedirTemp)
-	if from := p.Hint.Metadata.First(MetaRepr); from != "" && repr == p.URL {
-		repr = from
-	}
-	if repr == p.Target {
-		return meta
-	}
-	m := model.Metadata{}
-	if meta != nil && meta[0] != nil {
-		m = meta[0].Clone()
-	}
-	m.Set(MetaRepr, repr)
-	return []model.Metadata{m}
-}
-
-// Follow leases the target of a redirect without applying the page: "crawler fetch"
-// follows redirects before updatedb comes. A target that is known and not to be fetched now
-// is left alone. It reports whether the target was leased.
-func (a *Applier) Follow(ctx context.Context, page Page, now time.Time) (leased bool, err error) {
-	p := prepared{Page: &page}
-	if err := a.targets(&p); err != nil {
-		return false, err
-	}
-	err = a.db.Update(ctx, func(tx *crawldb.Tx) error {
-		leased, err = a.follow(tx, &p, now)
-		return err
-	})
-	if err != nil {
-		return false, fmt.Errorf("follow redirect of %s: %w", page.URL, err)
-	}
-	return leased, nil
-}
-
-// follow leases the target of a redirect in the page's segment, unless it is known
-// and not to be fetched now, or in a fetch list already. It reports whether it did.
-func (a *Applier) follow(tx *crawldb.Tx, p *prepared, now time.Time) (bool, error) {
-	key := p.keys[0]
-	rec, err := tx.Get(key)
-	if err != nil {
-		return false, err
-	}
-	if rec != nil && rec.Datum.FetchTime.After(now) {
-		return false, nil
-	}
-	if rec == nil {
-		d, ok := transition.Linked(nil, transition.Link{}, now, a.cfg.Rules)
-		if !ok {
-			return false, nil
-		}
-		if m := a.representative(p, nil); m != nil {
-			d.Metadata = m[0]
-		}
-		tx.Put(key, &crawldb.Record{Datum: d})
-	}
-	return tx.AddLease(p.Segment, key)
-}
-
 // outcome gathers what the state machine needs.
 func (a *Applier) outcome(p *prepared) transition.Outcome {
 	f := p.Fetch
@@ -421,10 +386,10 @@ func (a *Applier) outcome(p *prepared) transition.Outcome {
 		Metadata: model.Metadata{}, ReprURL: p.Hint.Metadata.First(MetaRepr),
 	}
 	if a.cfg.StoreResponseTime && f.Elapsed > 0 {
-		o.Metadata.Set("_rs_", strconv.FormatInt(f.Elapsed.Milliseconds(), 10))
+		o.Metadata.Set(metaTime, strconv.FormatInt(f.Elapsed.Milliseconds(), 10))
 	}
 	if a.cfg.StoreIP && f.IP != "" {
-		o.Metadata.Set("_ip_", f.IP)
+		o.Metadata.Set(metaIP, f.IP)
 	}
 	if p.Parsed == nil {
 		return o
@@ -432,7 +397,7 @@ func (a *Applier) outcome(p *prepared) transition.Outcome {
 	o.Segment, o.ContentType, o.Parse = p.Segment, f.MIMEType, p.Parsed.Status
 	o.Signature = p.Parsed.Signature
 	if f.Truncated != "" {
-		o.Metadata.Set("http.content.truncated.reason", f.Truncated)
+		o.Metadata.Set(metaTruncated, f.Truncated)
 	}
 	for _, k := range a.cfg.ParseMeta {
 		if v := p.Parsed.ParseMeta[k]; v != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/gonutch/crawler/core/internal/chain"
 	"github.com/gonutch/crawler/core/internal/db/crawldb"
 	"github.com/gonutch/crawler/core/internal/db/transition"
 	"github.com/gonutch/crawler/core/internal/schedule"
@@ -28,12 +29,12 @@ type scorer struct {
 	seen []scoring.DistributeInput
 }
 
-func (s *scorer) Distribute(_ context.Context, in []scoring.DistributeInput) ([]scoring.DistributeOutput, []error, error) {
+func (s *scorer) Distribute(_ context.Context, in []scoring.DistributeInput) ([]chain.Distributed, []error, error) {
 	if s.err != nil {
 		return nil, nil, s.err
 	}
 	s.seen = append(s.seen, in...)
-	out, errs := make([]scoring.DistributeOutput, len(in)), make([]error, len(in))
+	out, errs := make([]chain.Distributed, len(in)), make([]error, len(in))
 	for i, p := range in {
 		if s.fail[p.URL] {
 			errs[i] = errors.New("boom")
@@ -45,6 +46,9 @@ func (s *scorer) Distribute(_ context.Context, in []scoring.DistributeInput) ([]
 		for _, t := range p.Targets {
 			if s.drop != nil {
 				out[i].Drop = append(out[i].Drop, s.drop[t.URL])
+			}
+			if s.drop[t.URL] {
+				out[i].DroppedBy = map[string]int64{"scoring-test": 1}
 			}
 		}
 	}
@@ -219,7 +223,7 @@ func TestScores(t *testing.T) {
 	b.put(model.StatusDBUnfetched, a, "http://b/")
 	b.generate(s1)
 	b.fail, b.drop = map[string]bool{a: true}, map[string]bool{y: true}
-	if r := b.apply(b.page(s1, a, model.StatusFetchSuccess, "http://from-a/"), b.page(s1, "http://b/", model.StatusFetchSuccess, x, y)); r.Applied != 2 || r.ScoreErrors != 1 {
+	if r := b.apply(b.page(s1, a, model.StatusFetchSuccess, "http://from-a/"), b.page(s1, "http://b/", model.StatusFetchSuccess, x, y)); r.Applied != 2 || r.ScoreErrors != 1 || r.Dropped["scoring-test"] != 1 {
 		t.Errorf("%+v", r)
 	}
 	b.fold()
@@ -429,5 +433,29 @@ func TestFollowTogether(t *testing.T) {
 	}
 	if n := b.db.LeasedCount(s1); n != 1 {
 		t.Errorf("%d leased", n)
+	}
+}
+
+// TestNotModifiedBringsUpNothing: a target that left the CrawlDB does not come back by
+// a page that did not change.
+func TestNotModifiedBringsUpNothing(t *testing.T) {
+	b := newBench(t)
+	b.put(model.StatusDBUnfetched, a)
+	b.generate(s1)
+	b.apply(b.page(s1, a, model.StatusFetchSuccess, x, y))
+	b.fold()
+	err := b.db.Update(t.Context(), func(tx *crawldb.Tx) error {
+		tx.Delete(urlkey.FromURL(x))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.now = b.now.Add(40 * 24 * time.Hour)
+	b.generate(s2)
+	b.apply(b.page(s2, a, model.StatusFetchNotModified))
+	b.fold()
+	if b.get(x) != nil || b.get(y) == nil {
+		t.Errorf("%+v %+v", b.get(x), b.get(y))
 	}
 }

@@ -231,14 +231,16 @@ func (x *DistributeRequest) GetPages() []*Page {
 }
 
 type Page struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Url           []byte                 `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"`
-	Fields        *modelv1.Fields        `protobuf:"bytes,2,opt,name=fields,proto3" json:"fields,omitempty"`
-	Metadata      *modelv1.Metadata      `protobuf:"bytes,3,opt,name=metadata,proto3" json:"metadata,omitempty"`
-	ParseMeta     *modelv1.Metadata      `protobuf:"bytes,4,opt,name=parse_meta,json=parseMeta,proto3" json:"parse_meta,omitempty"`
-	Text          []byte                 `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`
-	Targets       *Targets               `protobuf:"bytes,6,opt,name=targets,proto3" json:"targets,omitempty"`
-	AllLinks      int64                  `protobuf:"varint,7,opt,name=all_links,json=allLinks,proto3" json:"all_links,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Url       []byte                 `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"`
+	Fields    *modelv1.Fields        `protobuf:"bytes,2,opt,name=fields,proto3" json:"fields,omitempty"`
+	Metadata  *modelv1.Metadata      `protobuf:"bytes,3,opt,name=metadata,proto3" json:"metadata,omitempty"`
+	ParseMeta *modelv1.Metadata      `protobuf:"bytes,4,opt,name=parse_meta,json=parseMeta,proto3" json:"parse_meta,omitempty"`
+	Text      []byte                 `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`
+	Targets   *Targets               `protobuf:"bytes,6,opt,name=targets,proto3" json:"targets,omitempty"`
+	AllLinks  int64                  `protobuf:"varint,7,opt,name=all_links,json=allLinks,proto3" json:"all_links,omitempty"`
+	// The page redirects; targets is where to, and no link.
+	Redirect      bool `protobuf:"varint,8,opt,name=redirect,proto3" json:"redirect,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -320,6 +322,13 @@ func (x *Page) GetAllLinks() int64 {
 		return x.AllLinks
 	}
 	return 0
+}
+
+func (x *Page) GetRedirect() bool {
+	if x != nil {
+		return x.Redirect
+	}
+	return false
 }
 
 // Targets are the accepted outlinks of a page; urls, anchors and internal have
@@ -960,9 +969,12 @@ func (x *Orphan) GetMetadata() *modelv1.Metadata {
 type OrphanedResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// One for each record: its new status, 0 keeps the old one.
-	Statuses      []uint32      `protobuf:"varint,1,rep,packed,name=statuses,proto3" json:"statuses,omitempty"`
-	FieldNames    [][]byte      `protobuf:"bytes,2,rep,name=field_names,json=fieldNames,proto3" json:"field_names,omitempty"`
-	Set           []*ItemFields `protobuf:"bytes,3,rep,name=set,proto3" json:"set,omitempty"`
+	Statuses   []uint32      `protobuf:"varint,1,rep,packed,name=statuses,proto3" json:"statuses,omitempty"`
+	FieldNames [][]byte      `protobuf:"bytes,2,rep,name=field_names,json=fieldNames,proto3" json:"field_names,omitempty"`
+	Set        []*ItemFields `protobuf:"bytes,3,rep,name=set,proto3" json:"set,omitempty"`
+	// Empty, or one for each record: when to judge it again if it has no inlink then, in
+	// seconds since 1970; 0 is never.
+	Again         []int64 `protobuf:"varint,4,rep,packed,name=again,proto3" json:"again,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1014,6 +1026,13 @@ func (x *OrphanedResponse) GetFieldNames() [][]byte {
 func (x *OrphanedResponse) GetSet() []*ItemFields {
 	if x != nil {
 		return x.Set
+	}
+	return nil
+}
+
+func (x *OrphanedResponse) GetAgain() []int64 {
+	if x != nil {
+		return x.Again
 	}
 	return nil
 }
@@ -1209,7 +1228,7 @@ const file_crawler_scoring_v1_scoring_proto_rawDesc = "" +
 	"\x11DistributeRequest\x12\x1f\n" +
 	"\vfield_names\x18\x01 \x03(\fR\n" +
 	"fieldNames\x12.\n" +
-	"\x05pages\x18\x02 \x03(\v2\x18.crawler.scoring.v1.PageR\x05pages\"\xa5\x02\n" +
+	"\x05pages\x18\x02 \x03(\v2\x18.crawler.scoring.v1.PageR\x05pages\"\xc1\x02\n" +
 	"\x04Page\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\fR\x03url\x120\n" +
 	"\x06fields\x18\x02 \x01(\v2\x18.crawler.model.v1.FieldsR\x06fields\x126\n" +
@@ -1218,7 +1237,8 @@ const file_crawler_scoring_v1_scoring_proto_rawDesc = "" +
 	"parse_meta\x18\x04 \x01(\v2\x1a.crawler.model.v1.MetadataR\tparseMeta\x12\x12\n" +
 	"\x04text\x18\x05 \x01(\fR\x04text\x125\n" +
 	"\atargets\x18\x06 \x01(\v2\x1b.crawler.scoring.v1.TargetsR\atargets\x12\x1b\n" +
-	"\tall_links\x18\a \x01(\x03R\ballLinks\"\x8f\x01\n" +
+	"\tall_links\x18\a \x01(\x03R\ballLinks\x12\x1a\n" +
+	"\bredirect\x18\b \x01(\bR\bredirect\"\x8f\x01\n" +
 	"\aTargets\x12\x12\n" +
 	"\x04urls\x18\x01 \x03(\fR\x04urls\x12\x18\n" +
 	"\aanchors\x18\x02 \x03(\fR\aanchors\x12\x1a\n" +
@@ -1266,12 +1286,13 @@ const file_crawler_scoring_v1_scoring_proto_rawDesc = "" +
 	"\x06status\x18\x02 \x01(\rR\x06status\x120\n" +
 	"\x06fields\x18\x03 \x01(\v2\x18.crawler.model.v1.FieldsR\x06fields\x12\x19\n" +
 	"\bnow_unix\x18\x04 \x01(\x03R\anowUnix\x126\n" +
-	"\bmetadata\x18\x05 \x01(\v2\x1a.crawler.model.v1.MetadataR\bmetadata\"\x81\x01\n" +
+	"\bmetadata\x18\x05 \x01(\v2\x1a.crawler.model.v1.MetadataR\bmetadata\"\x97\x01\n" +
 	"\x10OrphanedResponse\x12\x1a\n" +
 	"\bstatuses\x18\x01 \x03(\rR\bstatuses\x12\x1f\n" +
 	"\vfield_names\x18\x02 \x03(\fR\n" +
 	"fieldNames\x120\n" +
-	"\x03set\x18\x03 \x03(\v2\x1e.crawler.scoring.v1.ItemFieldsR\x03set\"j\n" +
+	"\x03set\x18\x03 \x03(\v2\x1e.crawler.scoring.v1.ItemFieldsR\x03set\x12\x14\n" +
+	"\x05again\x18\x04 \x03(\x03R\x05again\"j\n" +
 	"\fBoostRequest\x12\x1f\n" +
 	"\vfield_names\x18\x01 \x03(\fR\n" +
 	"fieldNames\x129\n" +

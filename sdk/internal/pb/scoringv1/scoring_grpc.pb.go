@@ -39,7 +39,7 @@ type ScoringServiceClient interface {
 	Distribute(ctx context.Context, in *DistributeRequest, opts ...grpc.CallOption) (*DistributeResponse, error)
 	// Score judges records whose fields changed.
 	Score(ctx context.Context, in *ScoreRequest, opts ...grpc.CallOption) (*ScoreResponse, error)
-	// Orphaned judges records that lost their last inlink.
+	// Orphaned judges records that lost their last inlink, and those it asked to see again.
 	Orphaned(ctx context.Context, in *OrphanedRequest, opts ...grpc.CallOption) (*OrphanedResponse, error)
 	// Boost weighs documents for the index.
 	Boost(ctx context.Context, in *BoostRequest, opts ...grpc.CallOption) (*BoostResponse, error)
@@ -116,7 +116,7 @@ type ScoringServiceServer interface {
 	Distribute(context.Context, *DistributeRequest) (*DistributeResponse, error)
 	// Score judges records whose fields changed.
 	Score(context.Context, *ScoreRequest) (*ScoreResponse, error)
-	// Orphaned judges records that lost their last inlink.
+	// Orphaned judges records that lost their last inlink, and those it asked to see again.
 	Orphaned(context.Context, *OrphanedRequest) (*OrphanedResponse, error)
 	// Boost weighs documents for the index.
 	Boost(context.Context, *BoostRequest) (*BoostResponse, error)
