@@ -464,6 +464,10 @@ db {
   # Nutch: db.update.purge.404
   update_purge_404 = false
 
+  # Whether pages that become db_orphan leave the CrawlDB; needs scoring-orphan.
+  # Nutch: db.update.purge.orphans
+  update_purge_orphans = false
+
   # Drop links to the same host or domain.
   # Nutch: db.ignore.internal.links
   ignore_internal_links = false

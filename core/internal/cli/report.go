@@ -28,7 +28,7 @@ func writeReport(w io.Writer, r *cycle.Report, now time.Time) {
 // idle reports whether nothing was there to be done.
 func idle(r *cycle.Report) bool {
 	return r.Fetched == 0 && r.Generated == 0 && r.Parsed == 0 && total(r.ParseFails) == 0 && total(r.Updated) == 0 &&
-		r.Indexed == 0 && r.Deleted == 0 && r.Unchanged == 0 && r.Duplicates == 0 && total(r.Released) == 0 && total(r.Skipped) == 0
+		r.Indexed == 0 && r.Deleted == 0 && r.Unchanged == 0 && r.Duplicates == 0 && total(r.Released) == 0 && total(r.Skipped) == 0 && total(r.Orphaned) == 0
 }
 
 type reportPrinter struct{ w io.Writer }
@@ -89,6 +89,9 @@ func (p *reportPrinter) done(r *cycle.Report, now time.Time) {
 		}
 	}
 	p.parsed(r)
+	if n := total(r.Orphaned); n > 0 {
+		p.line("orphaned", "%s: %s", number(n), counts(r.Orphaned, 5))
+	}
 	p.indexed(r)
 	if len(r.Poisonous) > 0 {
 		p.line("poisonous", "%s that plugins died of:", plural(int64(len(r.Poisonous)), "URL"))

@@ -215,7 +215,7 @@ func (s *session) run(ctx context.Context, seeds []inject.Seed) error {
 	if perr := s.inv.print(rep, func(w io.Writer) { printReport(w, &rep) }); perr != nil {
 		return errors.Join(err, perr)
 	}
-	if err == nil && rep.Fetched == 0 && rep.Generated == 0 && rep.Stopped == "" {
+	if err == nil && idle(&rep) && rep.Stopped == "" {
 		return errNothing
 	}
 	return err

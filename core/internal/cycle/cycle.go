@@ -49,6 +49,7 @@ type Config struct {
 	Parse        parse.Config
 	Update       update.Config
 	Index        index.Config
+	PurgeOrphans bool
 	Generate     GenerateConfig
 	Rounds       int // negative: until nothing is left to do
 	Overlap      bool
@@ -116,7 +117,10 @@ func LoadConfig(c *config.Config) (Config, error) {
 	var l struct {
 		CrawlLog bool `hcl:"crawl_log"`
 	}
-	note(errors.Join(c.Decode("cycle", &cy), c.Decode("generate", &g), c.Decode("dedup", &d), c.Decode("indexer", &x), c.Decode("store", &st), c.Decode("log", &l)))
+	var db struct {
+		PurgeOrphans bool `hcl:"update_purge_orphans"`
+	}
+	note(errors.Join(c.Decode("cycle", &cy), c.Decode("generate", &g), c.Decode("dedup", &d), c.Decode("indexer", &x), c.Decode("store", &st), c.Decode("log", &l), c.Decode("db", &db)))
 	if err := errors.Join(errs...); err != nil {
 		return cfg, err
 	}
@@ -141,6 +145,7 @@ func LoadConfig(c *config.Config) (Config, error) {
 		cfg.DedupGroup = &mode
 	}
 	cfg.CommitBytes, cfg.CommitWait, cfg.CrawlLog = int64(st.Bytes), st.Wait.D(), l.CrawlLog
+	cfg.PurgeOrphans = db.PurgeOrphans
 	cfg.ParseWorkers = 16 * runtime.NumCPU()
 	return cfg, nil
 }
@@ -171,6 +176,7 @@ type Cycle struct {
 
 // New returns a cycle. Close it before the crawl.
 func New(c *crawl.Crawl, cfg Config) (*Cycle, error) {
+	cfg.Update.Orphans = c.Chains.JudgesOrphans()
 	p, err := parse.New(cfg.Parse, c.Chains)
 	if err != nil {
 		return nil, err

@@ -40,7 +40,19 @@ func (r *Runner) resume(ctx context.Context) error {
 		}
 	}
 	r.sum.change(func(rep *Report) { rep.Rounds = r.made })
-	if unindexed && len(r.active) == 0 {
+	if len(r.active) > 0 {
+		return nil // publishes and judges when it is complete
+	}
+	// Time may have come for orphans although nothing is to be fetched, and "db refilter"
+	// leaves marks, too.
+	if err := r.d.orphans(ctx, r.sum); err != nil {
+		return err
+	}
+	dirty, err := r.d.DB.HasIndexDirty()
+	if err != nil {
+		return err
+	}
+	if unindexed || dirty && r.d.indexes() {
 		return r.publish(ctx)
 	}
 	return nil

@@ -103,6 +103,9 @@ func (r *Runner) Progress() Progress {
 // the last commit is kept whatever ends it.
 func (r *Runner) Run(ctx context.Context) (Report, error) {
 	r.started = r.d.now()
+	if r.d.Chains.JudgesOrphans() && r.d.Config.String("linkdb.ignore_internal_links") == "true" {
+		r.d.Log.Warn("pages without inlinks are judged, but links within a host do not count", "setting", "linkdb.ignore_internal_links")
+	}
 	r.pipe = newPipeline(r.d, whole, r.sum)
 	eng, err := r.d.newEngine(ctx, r.pipe)
 	if err != nil {
@@ -372,6 +375,9 @@ func (r *Runner) complete(ctx context.Context, rd *round) error {
 		return err
 	}
 	if err := d.setState(ctx, rd.seg, segment.StateInverted); err != nil {
+		return err
+	}
+	if err := d.orphans(ctx, r.sum); err != nil {
 		return err
 	}
 	if err := r.publish(ctx); err != nil {

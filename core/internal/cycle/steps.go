@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"github.com/gonutch/crawler/core/internal/db/crawldb"
+	"github.com/gonutch/crawler/core/internal/db/outlinks"
 	"github.com/gonutch/crawler/core/internal/db/transition"
 	"github.com/gonutch/crawler/core/internal/segment"
 	"github.com/gonutch/crawler/core/internal/step/index"
 	"github.com/gonutch/crawler/core/internal/step/inject"
 	"github.com/gonutch/crawler/core/internal/step/invert"
+	"github.com/gonutch/crawler/core/internal/step/orphan"
 	"github.com/gonutch/crawler/core/internal/urlkey"
 )
 
@@ -75,7 +77,27 @@ func (d *deps) begin(ctx context.Context, seg string) error {
 }
 
 func (d *deps) invert(ctx context.Context, seg string) (invert.Report, error) {
-	return invert.Run(ctx, invert.Deps{DB: d.DB, Segs: d.Segs, Links: d.Links, MarkTargets: d.Chains.Needs().Inlinks}, seg)
+	return invert.Run(ctx, invert.Deps{DB: d.DB, Links: d.outlinks(), Now: d.now()}, seg)
+}
+
+func (d *deps) outlinks() outlinks.Links {
+	return outlinks.Links{Segs: d.Segs, DB: d.Links, MarkTargets: d.Chains.Needs().Inlinks, Orphans: d.Chains.JudgesOrphans()}
+}
+
+// orphans judges pages without inlinks whose time has come.
+func (d *deps) orphans(ctx context.Context, sum *Summary) error {
+	if !d.Chains.JudgesOrphans() {
+		return nil
+	}
+	rep, err := orphan.Run(ctx, orphan.Deps{
+		DB: d.DB, Links: d.outlinks(), Judge: d.Chains, Purge: d.cfg.PurgeOrphans, Log: d.Log.Named("orphan"), Told: d.failed,
+	}, d.now())
+	sum.change(func(r *Report) {
+		for s, n := range rep.ByStatus {
+			bump(&r.Orphaned, s.String(), n)
+		}
+	})
+	return err
 }
 
 func (d *deps) dedup(ctx context.Context, sum *Summary) error {
@@ -279,6 +301,12 @@ func (c *Cycle) Invert(ctx context.Context, seg string) (invert.Report, error) {
 	if err == nil && c.d.DB.LeasedCount(seg) == 0 {
 		err = c.d.setState(ctx, seg, segment.StateInverted)
 	}
+	if err != nil {
+		return rep, err
+	}
+	sum := c.d.newSummary()
+	err = c.d.orphans(ctx, sum)
+	rep.Orphaned = sum.Report().Orphaned
 	return rep, err
 }
 

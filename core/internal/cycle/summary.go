@@ -66,10 +66,11 @@ type Report struct {
 	Released   map[string]int64 `json:"released,omitempty"`  // URLs given back by reason
 	Parsed     int64            `json:"parsed"`
 	ParseFails map[string]int64 `json:"parse_failures,omitempty"`
-	Links      int64            `json:"links"`             // outlinks that parsing kept
-	Dropped    map[string]int64 `json:"dropped,omitempty"` // outlinks and redirects dropped by reason, or by the plugin that did
-	New        int64            `json:"new"`               // URLs the CrawlDB did not know
-	Updated    map[string]int64 `json:"updated,omitempty"` // records by their new status
+	Links      int64            `json:"links"`              // outlinks that parsing kept
+	Dropped    map[string]int64 `json:"dropped,omitempty"`  // outlinks and redirects dropped by reason, or by the plugin that did
+	New        int64            `json:"new"`                // URLs the CrawlDB did not know
+	Updated    map[string]int64 `json:"updated,omitempty"`  // records by their new status
+	Orphaned   map[string]int64 `json:"orphaned,omitempty"` // pages without inlinks that got another status, by status
 	Duplicates int64            `json:"duplicates"`
 	Indexed    int64            `json:"indexed"`
 	Deleted    int64            `json:"deleted"`
@@ -190,7 +191,7 @@ func (s *Summary) Report() Report {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.s
-	for _, m := range []*map[string]int64{&r.Status, &r.Failures, &r.Truncated, &r.Released, &r.ParseFails, &r.Dropped, &r.Updated, &r.Skipped, &r.Rejected} {
+	for _, m := range []*map[string]int64{&r.Status, &r.Failures, &r.Truncated, &r.Released, &r.ParseFails, &r.Dropped, &r.Updated, &r.Orphaned, &r.Skipped, &r.Rejected} {
 		*m = maps.Clone(*m)
 	}
 	r.Poisonous, r.Down, r.Incomplete = slices.Clone(r.Poisonous), slices.Clone(r.Down), slices.Clone(r.Incomplete)

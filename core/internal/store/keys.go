@@ -26,6 +26,7 @@ const (
 	PrefixSegCount   byte = 'n' // n<segment>: merged counts of a segment
 	PrefixWinner     byte = 'w' // w<len><signature><group>
 	PrefixLinkCount  byte = 'l' // l<target>: merged number of inlinks
+	PrefixOrphan     byte = 'o' // o<due second><url key>: may have lost its last inlink
 )
 
 // Key returns prefix followed by the parts, unseparated.

@@ -72,6 +72,7 @@ type Stats struct {
 	Added, Removed  int
 	IgnoredInternal int
 	IgnoredExternal int
+	Lost            []urlkey.Key // targets that lost the link
 	Changed         []urlkey.Key // targets that gained or lost the link, or whose link changed; no order
 }
 
@@ -87,6 +88,7 @@ func (db *DB) Replace(tx *store.Tx, source urlkey.Key, before, now []Link) Stats
 		if _, ok := fresh[target]; !ok {
 			tx.Delete(linkKey(target, source))
 			st.Removed++
+			st.Lost = append(st.Lost, target)
 			st.Changed = append(st.Changed, target)
 		}
 	}

@@ -6,12 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/gonutch/crawler/core/internal/config"
 	"github.com/gonutch/crawler/core/internal/db/crawldb"
 	"github.com/gonutch/crawler/core/internal/db/linkdb"
-	"github.com/gonutch/crawler/core/internal/segment"
-	"github.com/gonutch/crawler/core/internal/store"
+	"github.com/gonutch/crawler/core/internal/db/outlinks"
 	"github.com/gonutch/crawler/core/internal/urlkey"
 )
 
@@ -34,11 +34,8 @@ func LoadConfig(c *config.Config) (linkdb.Options, error) {
 // Deps are what the step works with.
 type Deps struct {
 	DB    *crawldb.DB
-	Segs  *segment.Segments
-	Links *linkdb.DB
-	// MarkTargets says that the documents of link targets depend on their inlinks and
-	// are to be indexed again when these change.
-	MarkTargets bool
+	Links outlinks.Links
+	Now   time.Time
 }
 
 // Report says what the step did.
@@ -48,6 +45,8 @@ type Report struct {
 	Removed int `json:"removed"`
 	Ignored int `json:"ignored"`
 	Trimmed int `json:"trimmed"`
+	// Orphaned are the pages without inlinks that got another status, by status.
+	Orphaned map[string]int64 `json:"orphaned,omitempty"`
 }
 
 // portion bounds the pages of one batch.
@@ -56,13 +55,13 @@ const portion = 200
 // Run inverts the applied pages of a segment. Running it again changes nothing.
 func Run(ctx context.Context, d Deps, seg string) (Report, error) {
 	var rep Report
-	if d.MarkTargets {
+	if d.Links.MarkTargets {
 		// Nothing to mark while the index is empty.
 		holds, err := d.indexHolds(ctx)
 		if err != nil {
 			return rep, err
 		}
-		d.MarkTargets = holds
+		d.Links.MarkTargets = holds
 	}
 	var pages []page
 	flush := func() error {
@@ -73,7 +72,7 @@ func Run(ctx context.Context, d Deps, seg string) (Report, error) {
 		pages = pages[:0]
 		return err
 	}
-	err := d.Segs.EachApplied(ctx, seg, func(k urlkey.Key, before, now string) error {
+	err := d.Links.Segs.EachApplied(ctx, seg, func(k urlkey.Key, before, now string) error {
 		if pages = append(pages, page{k, before, now}); len(pages) < portion {
 			return nil
 		}
@@ -82,7 +81,7 @@ func Run(ctx context.Context, d Deps, seg string) (Report, error) {
 	if err = errors.Join(err, flush()); err != nil {
 		return rep, fmt.Errorf("invert links of segment %s: %w", seg, err)
 	}
-	rep.Trimmed, err = d.Links.Trim(ctx)
+	rep.Trimmed, err = d.Links.DB.Trim(ctx)
 	return rep, err
 }
 
@@ -128,16 +127,14 @@ func (d Deps) invert(ctx context.Context, pages []page, rep *Report) error {
 	err := d.DB.Update(ctx, func(tx *crawldb.Tx) error {
 		add = Report{}
 		for _, c := range changes {
-			st := d.Links.Replace(tx.Tx, c.key, c.before, c.now)
+			st, err := d.Links.Replace(tx, c.key, c.before, c.now, d.Now)
+			if err != nil {
+				return err
+			}
 			add.Pages++
 			add.Added += st.Added
 			add.Removed += st.Removed
 			add.Ignored += st.IgnoredInternal + st.IgnoredExternal
-			if d.MarkTargets {
-				if err := mark(tx, st.Changed); err != nil {
-					return err
-				}
-			}
 		}
 		return nil
 	})
@@ -157,38 +154,9 @@ func (d Deps) change(p page) (change, bool, error) {
 		return c, false, nil
 	}
 	var err error
-	if c.before, err = d.links(p.before, p.key); err != nil {
+	if c.before, err = d.Links.Of(p.before, p.key); err != nil {
 		return c, false, err
 	}
-	c.now, err = d.links(p.now, p.key)
+	c.now, err = d.Links.Of(p.now, p.key)
 	return c, len(c.now)+len(c.before) > 0, err
-}
-
-func (d Deps) links(seg string, k urlkey.Key) ([]linkdb.Link, error) {
-	if seg == "" {
-		return nil, nil
-	}
-	in, err := d.Segs.Outlinks(seg, k)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]linkdb.Link, len(in))
-	for i := range in {
-		out[i] = linkdb.Link{Target: urlkey.FromURL(in[i].URL), Anchor: in[i].Anchor, Metadata: in[i].Metadata}
-	}
-	return out, nil
-}
-
-// mark lets targets that the index holds be looked at again.
-func mark(tx *crawldb.Tx, targets []urlkey.Key) error {
-	for _, t := range targets {
-		has, err := tx.Tx.Store().Has(store.Key(store.PrefixDocState, t))
-		if err != nil {
-			return err
-		}
-		if has {
-			tx.IndexDirty(t)
-		}
-	}
-	return nil
 }

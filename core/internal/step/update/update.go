@@ -37,6 +37,7 @@ type Config struct {
 	StoreResponseTime bool
 	StoreIP           bool
 	SkipNotModified   bool
+	Orphans           bool // a scoring plugin judges pages without inlinks
 }
 
 // LoadConfig reads the settings.
@@ -134,7 +135,7 @@ type Result struct {
 	Skipped     int // applied before
 	ScoreErrors int // pages whose score a plugin could not hand on
 	ByStatus    map[model.Status]int64
-	Dropped     map[string]int64        // links and redirects that scoring plugins dropped, by plugin
+	Dropped     map[string]int64    // links and redirects that scoring plugins dropped, by plugin
 	Leased      map[urlkey.Key]bool // targets of redirects, to be fetched at once
 }
 
@@ -321,6 +322,9 @@ func (a *Applier) apply(tx *crawldb.Tx, p *prepared, now time.Time) (model.Statu
 	if err := a.effects(tx, p); err != nil {
 		return 0, err
 	}
+	if a.cfg.Orphans && revived(old, &next) {
+		tx.CheckOrphan(p.Key, now)
+	}
 	if a.indexable(old, &next) {
 		tx.IndexDirty(p.Key)
 	}
@@ -332,6 +336,12 @@ func (a *Applier) apply(tx *crawldb.Tx, p *prepared, now time.Time) (model.Statu
 	tx.Put(p.Key, rec)
 	tx.Rescore(p.Key)
 	return next.Status, nil
+}
+
+// revived reports whether a page that may have been given up as an orphan is there
+// again. Only a link brings back such a page, so the orphan step looks at it.
+func revived(old, next *model.CrawlDatum) bool {
+	return old != nil && old.Status != next.Status && (old.Status == model.StatusDBGone || old.Status == model.StatusDBOrphan)
 }
 
 // indexable reports whether the index step has to look at the page.
