@@ -33,7 +33,6 @@ func otherwise() map[string]string {
 		"generate.max.count.expr":              "limits by expression are not supported; use generate.max_count",
 		"generate.hostdb":                      "the HostDB is part of the crawl directory",
 		"generate.update.crawldb":              "URLs are always reserved for their segment until they are fetched or released",
-		"db.update.purge.orphans":              "orphans are kept; \"crawler db refilter\" removes URLs by rule",
 		"fetcher.filter.urls":                  `URLs are filtered where they first appear; use "crawler db refilter" after a change of rules`,
 		"fetcher.normalize.urls":               `URLs are normalized where they first appear; use "crawler db refilter" after a change of rules`,
 		"parse.filter.urls":                    "links are always filtered",

@@ -69,7 +69,7 @@ func TestReplace(t *testing.T) {
 		t.Fatal(d)
 	}
 	second := []Link{link("http://c.test/", "changed"), {Target: urlkey.FromURL("http://d.test/"), Metadata: model.Metadata{"rel": {"x"}}}}
-	if st := replace(t, db, "http://a.test/", first, second); len(st.Changed) < 2 || !equal(st, Stats{Added: 1, Removed: 1}) {
+	if st := replace(t, db, "http://a.test/", first, second); len(st.Changed) < 2 || !equal(st, Stats{Added: 1, Removed: 1, Lost: []urlkey.Key{urlkey.FromURL("http://b.test/1")}}) {
 		t.Fatalf("%+v", st)
 	}
 	ls, err := db.Inlinks(urlkey.FromURL("http://d.test/"), 0)
