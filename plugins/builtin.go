@@ -5,6 +5,7 @@ package plugins
 
 import (
 	"github.com/gonutch/crawler/plugins/creativecommons"
+	exchangejexl "github.com/gonutch/crawler/plugins/exchange-jexl"
 	"github.com/gonutch/crawler/plugins/headings"
 	indexanchor "github.com/gonutch/crawler/plugins/index-anchor"
 	indexarbitrary "github.com/gonutch/crawler/plugins/index-arbitrary"
@@ -19,7 +20,10 @@ import (
 	indexreplace "github.com/gonutch/crawler/plugins/index-replace"
 	indexstatic "github.com/gonutch/crawler/plugins/index-static"
 	indexerbleve "github.com/gonutch/crawler/plugins/indexer-bleve"
+	indexercsv "github.com/gonutch/crawler/plugins/indexer-csv"
+	indexerdummy "github.com/gonutch/crawler/plugins/indexer-dummy"
 	indexerelastic "github.com/gonutch/crawler/plugins/indexer-elastic"
+	indexerjsonl "github.com/gonutch/crawler/plugins/indexer-jsonl"
 	indexersolr "github.com/gonutch/crawler/plugins/indexer-solr"
 	languageidentifier "github.com/gonutch/crawler/plugins/language-identifier"
 	microformatsreltag "github.com/gonutch/crawler/plugins/microformats-reltag"
@@ -67,11 +71,12 @@ import (
 func Builtins() []sdk.Plugin {
 	return []sdk.Plugin{
 		creativecommons.Plugin(),
+		exchangejexl.Plugin(),
 		headings.Plugin(),
 		indexanchor.Plugin(), indexarbitrary.Plugin(), indexbasic.Plugin(), indexcontent.Plugin(), indexdedupnear.Plugin(),
 		indexgeoip.Plugin(), indexjexlfilter.Plugin(), indexlinks.Plugin(), indexmetadata.Plugin(), indexmore.Plugin(),
 		indexreplace.Plugin(), indexstatic.Plugin(),
-		indexerbleve.Plugin(),
+		indexerbleve.Plugin(), indexercsv.Plugin(), indexerdummy.Plugin(), indexerjsonl.Plugin(),
 		indexerelastic.Plugin(),
 		indexersolr.Plugin(),
 		languageidentifier.Plugin(),

@@ -1,4 +1,4 @@
-package indexjexlfilter
+package libjexl
 
 import (
 	"fmt"

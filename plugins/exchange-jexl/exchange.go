@@ -1,0 +1,90 @@
+// Package exchangejexl routes documents by expressions. It owns what
+// expressions see of a document; the language is libjexl's.
+package exchangejexl
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+
+	"github.com/gonutch/crawler/plugins/internal/libjexl"
+	"github.com/gonutch/crawler/plugins/internal/libwriter"
+	"github.com/gonutch/crawler/sdk"
+	"github.com/gonutch/crawler/sdk/extension/exchange"
+	"github.com/gonutch/crawler/sdk/extension/indexwriter"
+	"github.com/gonutch/crawler/sdk/fault"
+	"github.com/gonutch/crawler/sdk/model"
+)
+
+//go:embed plugin.hcl
+var manifest []byte
+
+// Plugin returns the plugin.
+func Plugin() sdk.Plugin { return sdk.Plugin{Manifest: manifest, New: build} }
+
+func build(sdk.Env) (*sdk.Extensions, error) { return &sdk.Extensions{Exchange: &Exchange{}}, nil }
+
+type config struct {
+	Expr    string `json:"expr"`
+	OnError string `json:"on_error"`
+}
+
+type rule struct {
+	config
+	program *libjexl.Program
+}
+
+// Exchange stands for Nutch's JexlExchange. It is safe for concurrent use.
+type Exchange struct {
+	mu    sync.RWMutex
+	rules map[string]*rule
+}
+
+// Open implements exchange.Exchange.
+func (x *Exchange) Open(_ context.Context, name string, params exchange.Params) error {
+	r := &rule{config: config{OnError: "fail"}}
+	if err := libwriter.Params(indexwriter.Params(params), &r.config); err != nil {
+		return err
+	}
+	if strings.TrimSpace(r.Expr) == "" {
+		return fault.Errorf(fault.Invalid, "exchange %s: expr is missing", name)
+	}
+	var err error
+	if r.program, err = libjexl.Compile(r.Expr); err != nil {
+		return fmt.Errorf("exchange %s: expr: %w", name, err)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.rules == nil {
+		x.rules = map[string]*rule{}
+	}
+	x.rules[name] = r
+	return nil
+}
+
+// Match implements exchange.Exchange.
+func (x *Exchange) Match(_ context.Context, name string, doc *model.Document) (bool, error) {
+	x.mu.RLock()
+	r := x.rules[name]
+	x.mu.RUnlock()
+	if r == nil {
+		return false, fault.Errorf(fault.Invalid, "exchange %q is not open", name)
+	}
+	v := map[string]any{"id": doc.ID, "boost": doc.Boost}
+	maps.Copy(v, libjexl.Document(doc.Fields))
+	yes, err := r.program.Run(v)
+	switch {
+	case err == nil:
+		return yes, nil
+	case r.OnError == "match":
+		return true, nil
+	case r.OnError == "pass":
+		return false, nil
+	}
+	return false, fault.Errorf(fault.Permanent, "expression on %s: %w", doc.ID, err)
+}
+
+var _ exchange.Exchange = (*Exchange)(nil)

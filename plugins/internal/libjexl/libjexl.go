@@ -1,0 +1,91 @@
+// Package libjexl is the language of expressions over documents that
+// index-jexl-filter and exchange-jexl share: expr's, which can neither reach
+// out nor loop without end, and the common forms of Nutch's JEXL. It owns how they
+// are read and what a failure is; what variables there are is the caller's.
+package libjexl
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/vm"
+
+	"github.com/gonutch/crawler/sdk/fault"
+)
+
+// memoryBudget bounds what one evaluation may build, in expr's units.
+const memoryBudget = 100_000
+
+// Program is a compiled expression. It is safe for concurrent use.
+type Program struct{ program *vm.Program }
+
+// Compile reads an expression that is true or false. Variables that are not there
+// when it runs are nil. Errors are of kind Invalid.
+func Compile(text string) (*Program, error) {
+	translated, err := translate(text)
+	if err != nil {
+		return nil, fault.Errorf(fault.Invalid, "%s: %w", text, err)
+	}
+	p, err := expr.Compile(translated, expr.AllowUndefinedVariables(), expr.AsBool(),
+		expr.Function("empty", func(a ...any) (any, error) { return isEmpty(a[0]), nil }, new(func(any) bool)),
+		expr.Function("size", func(a ...any) (any, error) { return size(a[0]) }, new(func(any) int)))
+	if err != nil {
+		return nil, fault.Errorf(fault.Invalid, "%s: %w", text, err)
+	}
+	return &Program{p}, nil
+}
+
+// Run evaluates the expression. An error, of one line, says that it failed on these
+// variables, as when it compares a number that is missing.
+func (p *Program) Run(variables map[string]any) (bool, error) {
+	machine := vm.VM{MemoryBudget: memoryBudget}
+	v, err := machine.Run(p.program, variables)
+	yes, ok := v.(bool)
+	if err == nil && !ok {
+		return false, fmt.Errorf("the expression is %v, not true or false", v)
+	}
+	if err != nil {
+		reason, _, _ := strings.Cut(err.Error(), "\n")
+		return false, errors.New(reason)
+	}
+	return yes, nil
+}
+
+// Document returns the variables of a document's fields: doc has the first value of
+// each, fields all of them.
+func Document(f map[string][]string) map[string]any {
+	all := make(map[string]any, len(f))
+	for k, v := range f {
+		all[k] = v
+	}
+	return map[string]any{"doc": Firsts(f), "fields": all}
+}
+
+// Firsts returns the first value of each key that has one.
+func Firsts(m map[string][]string) map[string]any {
+	out := make(map[string]any, len(m))
+	for k, v := range m {
+		if len(v) > 0 {
+			out[k] = v[0]
+		}
+	}
+	return out
+}
+
+func isEmpty(v any) bool {
+	n, err := size(v)
+	return v == nil || err == nil && n == 0
+}
+
+func size(v any) (int, error) {
+	switch r := reflect.ValueOf(v); r.Kind() {
+	case reflect.Invalid:
+		return 0, nil
+	case reflect.String, reflect.Slice, reflect.Map, reflect.Array:
+		return r.Len(), nil
+	}
+	return 0, fmt.Errorf("size of %v", v)
+}

@@ -1,0 +1,209 @@
+// Package libwriter is what index writers share: the table of opened instances,
+// parameters turned into settings, operations as JSON, and files that appear
+// whole or not at all. It owns no format and no server.
+package libwriter
+
+import (
+	"context"
+	"encoding"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/gonutch/crawler/sdk/extension/indexwriter"
+	"github.com/gonutch/crawler/sdk/fault"
+	"github.com/gonutch/crawler/sdk/model"
+)
+
+// Instance is one opened index. Its calls come one at a time.
+type Instance interface {
+	Write(ctx context.Context, ops []indexwriter.Op) ([]indexwriter.Result, error)
+	Commit(ctx context.Context) error
+	// Describe adds to d what it knows.
+	Describe(ctx context.Context, sample []model.Document, d *indexwriter.Description) error
+	Close(ctx context.Context) error
+}
+
+// Table is an indexwriter.Writer over instances that Make opens. It is safe for
+// concurrent use.
+type Table struct {
+	// Make opens the instance called name.
+	Make func(ctx context.Context, name string, params indexwriter.Params) (Instance, error)
+
+	mu   sync.Mutex
+	open map[string]*slot
+}
+
+type slot struct {
+	mu sync.Mutex
+	in Instance
+}
+
+// Open implements indexwriter.Writer; again replaces the instance.
+func (t *Table) Open(ctx context.Context, name string, params indexwriter.Params) error {
+	if err := t.Close(ctx, name); err != nil {
+		return err
+	}
+	in, err := t.Make(ctx, name, params)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.open == nil {
+		t.open = map[string]*slot{}
+	}
+	t.open[name] = &slot{in: in}
+	return nil
+}
+
+func (t *Table) with(ctx context.Context, name string, f func(Instance) error) error {
+	t.mu.Lock()
+	s := t.open[name]
+	t.mu.Unlock()
+	if s == nil {
+		return fault.Errorf(fault.Permanent, "writer %q is not open", name)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return f(s.in)
+}
+
+// Write implements indexwriter.Writer.
+func (t *Table) Write(ctx context.Context, name string, ops []indexwriter.Op) (out []indexwriter.Result, err error) {
+	err = t.with(ctx, name, func(in Instance) (err error) {
+		out, err = in.Write(ctx, ops)
+		return err
+	})
+	return out, err
+}
+
+// Commit implements indexwriter.Writer.
+func (t *Table) Commit(ctx context.Context, name string) error {
+	return t.with(ctx, name, func(in Instance) error { return in.Commit(ctx) })
+}
+
+// Describe implements indexwriter.Describer.
+func (t *Table) Describe(ctx context.Context, name string, sample []model.Document) (*indexwriter.Description, error) {
+	d := &indexwriter.Description{}
+	err := t.with(ctx, name, func(in Instance) error { return in.Describe(ctx, sample, d) })
+	return d, err
+}
+
+// Close implements indexwriter.Writer.
+func (t *Table) Close(ctx context.Context, name string) error {
+	t.mu.Lock()
+	s := t.open[name]
+	delete(t.open, name)
+	t.mu.Unlock()
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.in.Close(ctx)
+}
+
+// Shutdown closes all instances.
+func (t *Table) Shutdown() error {
+	t.mu.Lock()
+	names := slices.Sorted(maps.Keys(t.open))
+	t.mu.Unlock()
+	var errs []error
+	for _, n := range names {
+		errs = append(errs, t.Close(context.Background(), n))
+	}
+	return errors.Join(errs...)
+}
+
+// Params lays an instance's parameters over c, a pointer to a struct with json
+// tags, each by the type of its field: texts, numbers, bools, lists separated by
+// commas, maps as key=value pairs separated by commas, and what unmarshals
+// from text, such as setting.Duration. Errors are of kind Invalid and name the parameter.
+func Params(params indexwriter.Params, c any) error {
+	v := reflect.ValueOf(c).Elem()
+	fields := map[string]reflect.Value{}
+	for i := range v.NumField() {
+		fields[v.Type().Field(i).Tag.Get("json")] = v.Field(i)
+	}
+	for _, name := range slices.Sorted(maps.Keys(params)) {
+		f, ok := fields[name]
+		if !ok {
+			return fault.Errorf(fault.Invalid, "unknown parameter %s", name)
+		}
+		if err := setField(f, params[name]); err != nil {
+			return fault.Errorf(fault.Invalid, "parameter %s = %q: %w", name, params[name], err)
+		}
+	}
+	return nil
+}
+
+func setField(f reflect.Value, text string) error {
+	if u, ok := f.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		return u.UnmarshalText([]byte(text))
+	}
+	switch f.Kind() {
+	case reflect.String:
+		f.SetString(text)
+	case reflect.Slice:
+		f.Set(reflect.ValueOf(split(text)))
+	case reflect.Map:
+		m := map[string]string{}
+		for _, pair := range split(text) {
+			k, v, ok := strings.Cut(pair, "=")
+			if !ok {
+				return fmt.Errorf("want key=value pairs")
+			}
+			m[strings.TrimSpace(k)] = v
+		}
+		f.Set(reflect.ValueOf(m))
+	default:
+		if err := json.Unmarshal([]byte(text), f.Addr().Interface()); err != nil {
+			return fmt.Errorf("want a %s", f.Kind())
+		}
+	}
+	return nil
+}
+
+func split(text string) []string {
+	var out []string
+	for _, s := range strings.Split(text, ",") {
+		if s = strings.TrimSpace(s); s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+var (
+	_ indexwriter.Writer    = (*Table)(nil)
+	_ indexwriter.Describer = (*Table)(nil)
+)
+
+// Record is an operation as the writers of JSON have it: one form for all of
+// them, in which fields are always lists.
+type Record struct {
+	Op     string              `json:"op"` // add or delete
+	ID     string              `json:"id"`
+	Boost  float64             `json:"boost,omitempty"`
+	Fields map[string][]string `json:"fields,omitempty"`
+}
+
+// RecordOf returns op as a record, which shares the document's fields.
+func RecordOf(op *indexwriter.Op) Record {
+	if op.Kind == indexwriter.Delete {
+		return Record{Op: "delete", ID: op.Doc.ID}
+	}
+	return Record{Op: "add", ID: op.Doc.ID, Boost: op.Doc.Boost, Fields: op.Doc.Fields}
+}
+
+// JSON returns op as one line of JSON without its end.
+func JSON(op *indexwriter.Op) ([]byte, error) { return json.Marshal(RecordOf(op)) }
