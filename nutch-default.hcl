@@ -232,7 +232,7 @@ http {
   # Type: size, min 4KiB, max 16MiB
   max_header_size = "64KiB"
 
-  # Redirects followed at once; 0 records the target for a later round.
+  # Redirects, meta refreshes among them, followed at once; 0 records the target for a later round.
   # Type: int, min 0, max 20
   # Nutch: http.redirect.max
   redirect_max = 0

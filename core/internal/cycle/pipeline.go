@@ -408,7 +408,9 @@ func (p *pipeline) parseOne(ctx context.Context, w *work) error {
 	return nil
 }
 
-// refresh adds the target of a meta refresh to the page's links.
+// refresh adds the target of a meta refresh to the page's links, and says that it is
+// fetched at once as far as redirects are (http.redirect_max). The page itself stays
+// what it is, as in Nutch.
 func (p *pipeline) refresh(ctx context.Context, w *work, parsed *segment.Parsed) error {
 	target, dropped, err := p.c.Parser.Redirect(ctx, w.page.URL, parsed.Status.Args[0])
 	if err != nil {
@@ -418,12 +420,19 @@ func (p *pipeline) refresh(ctx context.Context, w *work, parsed *segment.Parsed)
 		p.sum.dropped("refresh_" + dropped)
 		return nil
 	}
+	rules := &p.c.cfg.Fetch
+	if rules.RedirectMax > 0 && rules.RedirectSkip && w.hops >= rules.RedirectMax {
+		p.sum.dropped("refresh_exceeded")
+		return nil
+	}
+	w.page.Follow = w.hops < rules.RedirectMax
 	for i := range parsed.Outlinks {
 		if parsed.Outlinks[i].URL == target {
+			parsed.Outlinks[i].Tag = update.TagRefresh
 			return nil
 		}
 	}
-	parsed.Outlinks = append(parsed.Outlinks, segment.Link{URL: target, Tag: "meta"})
+	parsed.Outlinks = append(parsed.Outlinks, segment.Link{URL: target, Tag: update.TagRefresh})
 	return nil
 }
 
@@ -464,8 +473,8 @@ func (p *pipeline) applyBatch(ctx context.Context, list []*work) error {
 	}
 	p.sum.applied(res)
 	for _, w := range list {
-		if w.page.Follow && w.page.Target != "" && res.Leased[urlkey.FromURL(w.page.Target)] {
-			delete(res.Leased, urlkey.FromURL(w.page.Target)) // two pages may lead there
+		if key := urlkey.FromURL(w.page.FollowTarget()); w.page.Follow && res.Leased[key] {
+			delete(res.Leased, key) // two pages may lead there
 			if err := p.follow(ctx, w); err != nil {
 				return err
 			}
@@ -496,14 +505,15 @@ func (p *pipeline) storeParses(ctx context.Context, list []*work) error {
 
 // follow queues the target of a redirect that is to be fetched at once.
 func (p *pipeline) follow(ctx context.Context, w *work) error {
-	key := urlkey.FromURL(w.page.Target)
+	target := w.page.FollowTarget()
+	key := urlkey.FromURL(target)
 	hint, _, err := p.c.DB.Hint(w.page.Segment, key)
 	if err != nil {
 		return err
 	}
 	p.track.add(w.page.Segment, 1)
 	back := p.eng.AddFront(fetch.Item{
-		Segment: w.page.Segment, Key: key, URL: w.page.Target, Hint: hint, Hops: w.hops + 1,
+		Segment: w.page.Segment, Key: key, URL: target, Hint: hint, Hops: w.hops + 1,
 	})
 	if back == nil {
 		return nil

@@ -1,6 +1,7 @@
 package cycle
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -100,18 +101,39 @@ func TestRobotsKept(t *testing.T) {
 	}
 }
 
-// TestMetaRefresh: its target is a link like others.
+func refresh(seconds int, target string) http.HandlerFunc {
+	return func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Content-Type", "text/html")
+		_, _ = fmt.Fprintf(rw, `<html><head><meta http-equiv="refresh" content="%d;url=%s"><title>old</title></head><body>x <a href="/link">l</a></body></html>`, seconds, target)
+	}
+}
+
+// TestMetaRefresh: its target is followed at once as far as redirects are, and is a
+// link like others beyond that. The page stays fetched; loops end; addresses that
+// are not for the crawler are refused on this way, too.
 func TestMetaRefresh(t *testing.T) {
-	w := newWorld(t, map[string]http.HandlerFunc{
-		"/": func(rw http.ResponseWriter, _ *http.Request) {
-			rw.Header().Set("Content-Type", "text/html")
-			_, _ = rw.Write([]byte(`<html><head><meta http-equiv="refresh" content="0;url=/t"><title>old</title></head><body>x</body></html>`))
-		},
-		"/t": page("target"),
-	})
-	w.run()
-	if d := cmp.Diff(map[string]string{"/": "db_fetched", "/t": "db_fetched"}, w.statuses()); d != "" {
-		t.Error(d)
+	pages := map[string]http.HandlerFunc{
+		"/": refresh(0, "/a"), "/a": refresh(9, "/b"), "/b": moved("/c"), "/c": refresh(0, "/"), "/link": page("link"),
+	}
+	want := map[string]string{"/": "db_fetched", "/a": "db_fetched", "/b": "db_redir_perm", "/c": "db_fetched", "/link": "db_fetched"}
+	for max, rounds := range map[string]int{"0": 4, "1": 2, "9": 2} {
+		w := newWorld(t, pages, "http.redirect_max="+max)
+		rep := w.run()
+		if d := cmp.Diff(want, w.statuses()); d != "" {
+			t.Errorf("redirect_max %s: %s", max, d)
+		}
+		if rep.Rounds != rounds || w.leased() != 0 {
+			t.Errorf("redirect_max %s: %d rounds, want %d; %d leased", max, rep.Rounds, rounds, w.leased())
+		}
+		for p := range want {
+			if n := w.site.count(p); n != 1 {
+				t.Errorf("redirect_max %s: %s was asked for %d times", max, p, n)
+			}
+		}
+	}
+	w := newWorld(t, map[string]http.HandlerFunc{"/": refresh(0, "/a"), "/a": refresh(0, "/b"), "/b": page("b")}, "http.redirect_max=1", "http.redirect_max_exceeded_skip=true")
+	if rep := w.run(); rep.Dropped["refresh_exceeded"] != 1 || w.site.count("/b") != 0 {
+		t.Errorf("dropped %v, statuses %v", rep.Dropped, w.statuses())
 	}
 }
 

@@ -103,8 +103,8 @@ type Page struct {
 	// Target is where a redirect leads: normalized, filtered; "" when there is
 	// none that counts.
 	Target string
-	// Follow says that Target is fetched at once: it is leased in the segment
-	// instead of waiting for a later round.
+	// Follow says that Target, or where a meta refresh leads, is fetched at once:
+	// it is leased in the segment instead of waiting for a later round.
 	Follow bool
 }
 
@@ -161,10 +161,10 @@ func (a *Applier) Apply(ctx context.Context, pages []Page, now time.Time) (Resul
 		clear(res.Dropped)
 		for i := range prep {
 			status, err := a.apply(tx, &prep[i], now)
-			if err == nil && status != 0 && prep[i].Follow && prep[i].Target != "" {
+			if err == nil && status != 0 && prep[i].Follow && prep[i].FollowTarget() != "" {
 				var leased bool
 				if leased, err = a.follow(tx, &prep[i], now); leased {
-					res.Leased[prep[i].keys[0]] = true
+					res.Leased[urlkey.FromURL(prep[i].FollowTarget())] = true
 				}
 			}
 			if err != nil {
@@ -362,8 +362,13 @@ func (a *Applier) effects(tx *crawldb.Tx, p *prepared) error {
 		return nil
 	}
 	meta := p.out.Metadata
-	if p.Target != "" {
-		meta = []model.Metadata{redirected(p)}
+	if at := p.refresh(); p.Target != "" {
+		meta = []model.Metadata{redirected(p, 0)}
+	} else if at >= 0 && len(p.keys) == len(p.Parsed.Outlinks) {
+		own := make([]model.Metadata, len(p.keys))
+		copy(own, meta)
+		own[at] = redirected(p, at)
+		meta = own
 	}
 	if p.out.Drop == nil {
 		columns := make([]crawldb.Column, len(p.out.Columns))

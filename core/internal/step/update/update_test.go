@@ -379,6 +379,31 @@ func TestRedirectRemembersSource(t *testing.T) {
 	}
 }
 
+// TestRefreshIsFollowed: where a meta refresh leads is leased, and learns the
+// representative URL by Nutch's rule; the page stays fetched and its other links count.
+func TestRefreshIsFollowed(t *testing.T) {
+	const target, other = "http://a/deep/page", "http://a/other"
+	for seconds, repr := range map[string]string{"0": "http://a/x", "5": ""} {
+		for _, follow := range []bool{false, true} {
+			b := newBench(t)
+			b.put(model.StatusDBUnfetched, "http://a/x")
+			b.generate(s1)
+			p := b.page(s1, "http://a/x", model.StatusFetchSuccess)
+			p.Parsed.Status = model.ParseStatus{Major: model.ParseSuccess, Minor: model.ParseSuccessRedirect, Args: []string{target, seconds}}
+			p.Parsed.Outlinks = []segment.Link{{URL: other, Tag: "a"}, {URL: target, Tag: TagRefresh}}
+			p.Follow = follow
+			b.apply(p)
+			b.fold()
+			if b.get("http://a/x").Status != model.StatusDBFetched || b.get(other) == nil || b.get(other).Metadata.First(MetaRepr) != "" {
+				t.Errorf("%s s, follow %v: %+v, %+v", seconds, follow, b.get("http://a/x"), b.get(other))
+			}
+			if d := b.get(target); d == nil || d.Metadata.First(MetaRepr) != repr || b.db.IsLeased(s1, urlkey.FromURL(target)) != follow {
+				t.Errorf("%s s, follow %v: %+v", seconds, follow, d)
+			}
+		}
+	}
+}
+
 func TestMetadata(t *testing.T) {
 	b := newBench(t)
 	b.cfg.ParseMeta, b.cfg.StoreIP, b.cfg.StoreResponseTime = []string{"lang", "none"}, true, true
