@@ -30,6 +30,7 @@ import (
 	mimetypefilter "github.com/gonutch/crawler/plugins/mimetype-filter"
 	parsehtml "github.com/gonutch/crawler/plugins/parse-html"
 	parsemetatags "github.com/gonutch/crawler/plugins/parse-metatags"
+	parseoffice "github.com/gonutch/crawler/plugins/parse-office"
 	parsepdf "github.com/gonutch/crawler/plugins/parse-pdf"
 	parsetext "github.com/gonutch/crawler/plugins/parse-text"
 	parsefiltercss "github.com/gonutch/crawler/plugins/parsefilter-css"
@@ -82,7 +83,7 @@ func Builtins() []sdk.Plugin {
 		languageidentifier.Plugin(),
 		microformatsreltag.Plugin(),
 		mimetypefilter.Plugin(),
-		parsehtml.Plugin(), parsemetatags.Plugin(), parsepdf.Plugin(), parsetext.Plugin(),
+		parsehtml.Plugin(), parsemetatags.Plugin(), parseoffice.Plugin(), parsepdf.Plugin(), parsetext.Plugin(),
 		parsefiltercss.Plugin(), parsefilterdebug.Plugin(), parsefilterregex.Plugin(), parsefilterstructured.Plugin(),
 		protocolfile.Plugin(), protocolhttp.Plugin(),
 		scoringdepth.Plugin(), scoringlink.Plugin(), scoringmetadata.Plugin(), scoringopic.Plugin(), scoringorphan.Plugin(),
