@@ -17,7 +17,7 @@ func pythonPages() []libtest.Real {
 	return []libtest.Real{
 		{Path: "fnmatch", Title: "fnmatch — Unix filename pattern matching" + title, Sentence: "For a literal match, wrap the meta-characters in brackets.", Link: "https://github.com/python/cpython/tree/3.11/Lib/fnmatch.py"},
 		{Path: "atexit", Title: "atexit — Exit handlers" + title, Sentence: "Register func as a function to be executed at termination.", Link: "https://www.python.org/psf/donations/"},
-		{Path: "tomllib", Title: "tomllib — Parse TOML files" + title, Sentence: "The TOML Kit package is a style-preserving TOML library with both read and write capability.", Link: "https://pypi.org/project/tomlkit/"},
+		{Path: "tomllib", Title: "tomllib — Parse TOML files" + title, Sentence: "The TOML Kit package is a style-preserving TOML library with both read and write capability.", Link: "https://toml.io/en/"},
 		{Path: "netrc", Title: "netrc — netrc file processing" + title, Sentence: "Added the POSIX permission check.", Link: "https://github.com/python/cpython/tree/3.11/Lib/netrc.py"},
 		{Path: "quopri", Title: "quopri — Encode and decode MIME quoted-printable data" + title, Sentence: "By default, it sends a False value to quotetabs parameter", Link: "https://datatracker.ietf.org/doc/html/rfc1521.html"},
 		{Path: "linecache", Title: "linecache — Random access to text lines" + title, Sentence: "Use this function if you no longer need lines from files previously read using", Link: "https://peps.python.org/pep-0302/"},
