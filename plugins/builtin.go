@@ -37,6 +37,7 @@ import (
 	parsefilterdebug "github.com/gonutch/crawler/plugins/parsefilter-debug"
 	parsefilterregex "github.com/gonutch/crawler/plugins/parsefilter-regex"
 	parsefilterstructured "github.com/gonutch/crawler/plugins/parsefilter-structured"
+	protocolbrowser "github.com/gonutch/crawler/plugins/protocol-browser"
 	protocolfile "github.com/gonutch/crawler/plugins/protocol-file"
 	protocolhttp "github.com/gonutch/crawler/plugins/protocol-http"
 	scoringdepth "github.com/gonutch/crawler/plugins/scoring-depth"
@@ -85,7 +86,7 @@ func Builtins() []sdk.Plugin {
 		mimetypefilter.Plugin(),
 		parsehtml.Plugin(), parsemetatags.Plugin(), parseoffice.Plugin(), parsepdf.Plugin(), parsetext.Plugin(),
 		parsefiltercss.Plugin(), parsefilterdebug.Plugin(), parsefilterregex.Plugin(), parsefilterstructured.Plugin(),
-		protocolfile.Plugin(), protocolhttp.Plugin(),
+		protocolbrowser.Plugin(), protocolfile.Plugin(), protocolhttp.Plugin(),
 		scoringdepth.Plugin(), scoringlink.Plugin(), scoringmetadata.Plugin(), scoringopic.Plugin(), scoringorphan.Plugin(),
 		scoringsimilarity.Plugin(),
 		subcollection.Plugin(),

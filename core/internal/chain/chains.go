@@ -60,6 +60,7 @@ type Options struct {
 	Retries       int           // attempts after a transient failure, 3
 	RetryDelay    time.Duration // before the first of them, doubled each time, with jitter; 50 ms
 	FetchGrace    time.Duration // on top of a request's own time-out before the plugin counts as hung; 10 s
+	FetchTimeout  time.Duration // of a request without a time-out of its own, before FetchGrace; 0 means the host's time limit for calls
 	ParseTimeout  time.Duration // of one parser call; 0 means the host's time limit for calls
 	CacheBytes    int64         // bound of the result cache, 64 MiB; negative means no cache
 	EventQueue    int           // events waiting for each publisher, 1024

@@ -74,9 +74,12 @@ func (c *Chains) fetch(ctx context.Context, m *member, req *protocol.Request) (*
 		resp, err = protocol.NewClient(cc).Fetch(ctx, req)
 		return err
 	}
-	var limit time.Duration
+	limit := c.opts.FetchTimeout
 	if req.Timeout > 0 {
-		limit = req.Timeout + c.opts.FetchGrace
+		limit = req.Timeout
+	}
+	if limit > 0 {
+		limit += c.opts.FetchGrace
 	}
 	var err error
 	for range 2 {

@@ -25,6 +25,7 @@ func readsegCommand() *command {
 			inv.fs.BoolVar(&q.NoGenerate, "nogenerate", false, "with --get: leave out crawl_generate")
 			inv.fs.BoolVar(&q.NoParseData, "noparsedata", false, "with --get: leave out parse_data")
 			inv.fs.BoolVar(&q.NoParseText, "noparsetext", false, "with --get: leave out parse_text")
+			inv.fs.StringVar(&q.Attachment, "attachment", "", "with --get: write only what is kept beside the document under this name, such as the picture `view` or fullPage of protocol-browser, to standard output")
 			return func(ctx context.Context, args []string) error {
 				inv.segmentPaths(args)
 				switch {
@@ -95,6 +96,13 @@ func (inv *invocation) getPage(ctx context.Context, q query.PageQuery) error {
 	return inv.read(ctx, func(ctx context.Context, t query.Target) error {
 		a, err := query.Ask(ctx, t, query.Page(), q)
 		if err != nil {
+			return err
+		}
+		if q.Attachment != "" {
+			if len(a.Attachment) == 0 {
+				return errNothing
+			}
+			_, err := inv.app.Stdout.Write(a.Attachment)
 			return err
 		}
 		if err := inv.print(a, func(w io.Writer) { writePage(w, a) }); err != nil {

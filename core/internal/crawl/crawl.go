@@ -393,13 +393,16 @@ func chainOptions(c *config.Config, choice *config.Choice) (chain.Options, error
 	var pr struct {
 		Timeout setting.Duration `hcl:"timeout"`
 	}
-	if err := errors.Join(c.Decode("plugin", &p), c.Decode("urlnormalizer", &n), c.Decode("parser", &pr)); err != nil {
+	var h struct {
+		TimeLimit setting.Duration `hcl:"time_limit"`
+	}
+	if err := errors.Join(c.Decode("plugin", &p), c.Decode("urlnormalizer", &n), c.Decode("parser", &pr), c.Decode("http", &h)); err != nil {
 		return chain.Options{}, err
 	}
 	o := chain.Options{
 		Order: map[string][]string{}, NormalizerLoops: n.LoopCount, MaxBatchItems: p.BatchURLs, MaxBatchBytes: int(p.BatchBytes),
 		MaxBatchPages: p.BatchPages, Linger: p.BatchWait.D(), Retries: p.Retries, RetryDelay: p.RetryDelay.D(), ParseTimeout: pr.Timeout.D(),
-		NormalizerOrder: map[urlnormalizer.Scope][]string{}, ParserTypes: choice.ParserTypes, ProtocolOf: choice.ProtocolOf,
+		FetchTimeout: h.TimeLimit.D(), NormalizerOrder: map[urlnormalizer.Scope][]string{}, ParserTypes: choice.ParserTypes, ProtocolOf: choice.ProtocolOf,
 	}
 	if o.ParseTimeout < 0 {
 		o.ParseTimeout = noTimeout

@@ -199,7 +199,7 @@ func (p *pipeline) commitBatch(ctx context.Context, list []*fetch.Outcome) error
 		for i, o := range outs {
 			items[i] = segment.FetchItem{Fetch: o.Fetch, NoContent: true}
 			if o.Response != nil { // the size is noted even when the bytes are not kept
-				items[i].Response, items[i].Body = o.Response.RawResponse, o.Response.Body
+				items[i].Response, items[i].Body, items[i].Attachments = o.Response.RawResponse, o.Response.Body, o.Response.Attachments
 				if p.c.cfg.Fetch.StoreRequest {
 					items[i].Request = o.Response.RawRequest
 				}

@@ -101,6 +101,8 @@ type PageQuery struct {
 	NoGenerate  bool `json:"no_generate,omitempty"`
 	NoParseData bool `json:"no_parse_data,omitempty"`
 	NoParseText bool `json:"no_parse_text,omitempty"`
+	// Attachment names something kept beside the document, to be had whole.
+	Attachment string `json:"attachment,omitempty"`
 }
 
 // PageAnswer is what a segment has of one URL; parts that are not there or not
@@ -113,6 +115,8 @@ type PageAnswer struct {
 	Content   *Content   `json:"content,omitempty"`
 	ParseData *ParseData `json:"parseData,omitempty"`
 	ParseText string     `json:"parseText,omitempty"`
+	// Attachment is what was asked for by its name.
+	Attachment []byte `json:"attachment,omitempty"`
 }
 
 // Found reports whether the segment has anything of the URL.
@@ -218,6 +222,11 @@ func page(_ context.Context, s *Source, q PageQuery) (*PageAnswer, error) {
 	}
 	if f != nil && !q.NoContent {
 		if a.Content, err = s.content(m.ID, key); err != nil {
+			return nil, err
+		}
+	}
+	if f != nil && q.Attachment != "" {
+		if a.Attachment, _, err = s.Crawl.Segs.Attachment(m.ID, f, q.Attachment); err != nil && !errors.Is(err, segment.ErrNoContent) {
 			return nil, err
 		}
 	}

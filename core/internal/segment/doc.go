@@ -20,5 +20,7 @@
 // Content-Encoding and Transfer-Encoding are renamed with the prefix
 // X-Crawler-, and Content-Length states the stored length, so that every reader
 // gets the document without knowing brotli or zstd. WARC-Payload-Digest is of
-// the stored payload. Other protocols get resource records.
+// the stored payload. Other protocols get resource records. What a protocol attaches to a
+// document, such as a picture of it, are resource records behind it with the target URI
+// urn:NAME:URL; the crawl_fetch record's metadata has their places.
 package segment

@@ -270,6 +270,35 @@ func PutParse(tx *store.Tx, seg string, key urlkey.Key, p *Parsed) {
 	AddCounts(tx, seg, c)
 }
 
+// MetaAttachment begins the metadata keys of a Fetch for what is kept with the document: the
+// rest of the key is the attachment's name, the value its place, as Place.String writes it.
+const MetaAttachment = "_attachment."
+
+// String is the place as file, offset and length of the WARC record's gzip member, in
+// bytes.
+func (p Place) String() string { return fmt.Sprintf("%s %d %d", p.File, p.Offset, p.Length) }
+
+// ParsePlace reads what Place.String wrote.
+func ParsePlace(s string) (Place, error) {
+	var p Place
+	if _, err := fmt.Sscanf(s, "%s %d %d", &p.File, &p.Offset, &p.Length); err != nil {
+		return Place{}, fmt.Errorf("place of a WARC record %q: %w", s, err)
+	}
+	return p, nil
+}
+
+// placeAttachments notes where the item's attachments are: they end at end and have these
+// lengths.
+func (it *FetchItem) placeAttachments(file string, end int64, lengths []int) {
+	for i := len(lengths) - 1; i >= 0; i-- {
+		end -= int64(lengths[i])
+		if it.Fetch.Metadata == nil {
+			it.Fetch.Metadata = model.Metadata{}
+		}
+		it.Fetch.Metadata.Set(MetaAttachment+it.Attachments[i].Name, Place{File: file, Offset: end, Length: int64(lengths[i])}.String())
+	}
+}
+
 // MetaRetryAfter is the metadata key of a Fetch for how many seconds the server
 // asked to be left alone (Retry-After).
 const MetaRetryAfter = "_retry.after_"

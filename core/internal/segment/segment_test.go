@@ -24,6 +24,7 @@ import (
 
 	"github.com/gonutch/crawler/core/internal/store"
 	"github.com/gonutch/crawler/core/internal/urlkey"
+	"github.com/gonutch/crawler/sdk/extension/protocol"
 	"github.com/gonutch/crawler/sdk/model"
 )
 
@@ -117,6 +118,44 @@ func TestContentRoundTrip(t *testing.T) {
 	readWARC(t, s.FS(), g.dir(seg), items)
 }
 
+// TestAttachments: what belongs to a document lies behind it, is found again, and is a
+// resource record of its own to every WARC reader.
+func TestAttachments(t *testing.T) {
+	s, g := open(t, store.NewMemFS(), "crawl", Options{})
+	defer s.Close()
+	defer g.Close()
+	must(t, s.Update(t.Context(), func(tx *store.Tx) error { PutMeta(tx, Meta{ID: seg}); return nil }))
+	items := []FetchItem{item("http://a.test/0", "plain"), item("http://a.test/1", "pictured"), item("http://a.test/2", "after")}
+	items[1].Attachments = []protocol.Attachment{
+		{Name: "view", ContentType: "image/png", Body: []byte("\x89PNG\r\n\r\n small")}, {Name: "fullPage", Body: []byte("large")},
+	}
+	must(t, g.CommitFetches(t.Context(), seg, items, nil))
+	for i := range items {
+		key := urlkey.FromURL(items[i].Fetch.URL)
+		c, err := g.GetContent(seg, key)
+		must(t, err)
+		if string(c.Body) != string(items[i].Body) {
+			t.Errorf("body %d: %q", i, c.Body)
+		}
+		f, err := g.GetFetch(seg, key)
+		must(t, err)
+		if i != 1 {
+			if _, _, err := g.Attachment(seg, f, "view"); !errors.Is(err, ErrNoContent) {
+				t.Errorf("attachment of %d: %v", i, err)
+			}
+			continue
+		}
+		for j, ct := range []string{"image/png", "application/octet-stream"} {
+			a := items[1].Attachments[j]
+			body, got, err := g.Attachment(seg, f, a.Name)
+			if err != nil || string(body) != string(a.Body) || got != ct {
+				t.Errorf("%s: %q %s %v", a.Name, body, got, err)
+			}
+		}
+	}
+	readWARC(t, s.FS(), g.dir(seg), items)
+}
+
 // readWARC reads all files with an independent library in strict mode and
 // compares payloads.
 func readWARC(t *testing.T, fsys store.FS, dir string, items []FetchItem) {
@@ -125,6 +164,9 @@ func readWARC(t *testing.T, fsys store.FS, dir string, items []FetchItem) {
 	for i := range items {
 		if !items[i].NoContent {
 			want[items[i].Fetch.URL] = string(items[i].Body)
+			for _, a := range items[i].Attachments {
+				want["urn:"+a.Name+":"+items[i].Fetch.URL] = string(a.Body)
+			}
 		}
 	}
 	names, err := fsys.List(dir)

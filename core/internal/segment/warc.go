@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/gonutch/crawler/sdk/extension/protocol"
 )
 
 // FetchItem is one fetch to be committed.
@@ -21,13 +23,15 @@ type FetchItem struct {
 	// request record.
 	Request, Response []byte
 	Body              []byte // decoded payload
-	NoContent         bool   // nothing to be written to the WARC file
+	Attachments       []protocol.Attachment
+	NoContent         bool // nothing to be written to the WARC file
 }
 
 // member is a gzip member of a WARC file.
 type member struct {
 	data     []byte
-	response int // length of the first record's member
+	response int   // length of the first record's member
+	attached []int // lengths of the attachments' members, which come last
 }
 
 // uuid appends a random UUID URN in angle brackets (RFC 4122, version 4). WARC
@@ -268,6 +272,27 @@ func (g *Segments) members(it *FetchItem) member {
 		c.raw = appendRequest(c.raw[:0], it, id)
 		c.pack()
 	}
+	for i := range it.Attachments {
+		before := c.out.Len()
+		c.raw = appendAttachment(c.raw[:0], it, &it.Attachments[i], id)
+		c.pack()
+		m.attached = append(m.attached, c.out.Len()-before)
+	}
 	m.data = bytes.Clone(c.out.Bytes())
 	return m
+}
+
+// appendAttachment appends a resource record that belongs to response. The form of its
+// target URI is that of Browsertrix Crawler's records (urn:view:URL and so on).
+func appendAttachment(b []byte, it *FetchItem, a *protocol.Attachment, response string) []byte {
+	ct := a.ContentType
+	if ct == "" {
+		ct = "application/octet-stream"
+	}
+	b = recordHead(b, "resource", string(uuid(nil)), ct, it.Fetch.FetchTime)
+	b = uriField(b, "WARC-Target-URI", "urn:"+a.Name+":"+it.Fetch.URL)
+	b = field(b, "WARC-Concurrent-To", response)
+	b = field(b, "WARC-Payload-Digest", digest(a.Body))
+	b = endHead(b, len(a.Body))
+	return append(append(b, a.Body...), "\r\n\r\n"...)
 }

@@ -130,6 +130,7 @@ func (w *writer) append(items []FetchItem, packed []member, lengths map[string]i
 			at = int64(len(buf))
 		}
 		items[i].Fetch.WARC = Place{File: w.name, Offset: at, Length: int64(packed[i].response)}
+		items[i].placeAttachments(w.name, at+int64(len(packed[i].data)), packed[i].attached)
 		buf = append(buf, packed[i].data...)
 	}
 	return flush()
@@ -293,6 +294,30 @@ func (g *Segments) Content(seg string, f *Fetch) (*model.Content, error) {
 		}
 	}
 	return nil, fmt.Errorf("content of %s in segment %s, file %s at %d: %w", f.URL, seg, f.WARC.File, f.WARC.Offset, err)
+}
+
+// Attachment returns what is kept beside f's document under a name, and its content type. It
+// is ErrNoContent when there is nothing of that name.
+func (g *Segments) Attachment(seg string, f *Fetch, name string) (body []byte, contentType string, err error) {
+	where := f.Metadata.First(MetaAttachment + name)
+	if where == "" {
+		return nil, "", fmt.Errorf("%s of %s in segment %s: %w", name, f.URL, seg, ErrNoContent)
+	}
+	p, err := ParsePlace(where)
+	if err != nil {
+		return nil, "", err
+	}
+	raw, err := g.readMember(seg, p)
+	if err != nil {
+		return nil, "", fmt.Errorf("%s of %s in segment %s, file %s at %d: %w", name, f.URL, seg, p.File, p.Offset, err)
+	}
+	head, block, ok := bytes.Cut(raw, []byte("\r\n\r\n"))
+	if !ok || len(block) < 4 {
+		return nil, "", fmt.Errorf("%w: no WARC record in %s at %d", store.ErrCorrupt, p.File, p.Offset)
+	}
+	_, rest, _ := bytes.Cut(head, []byte("\r\nContent-Type: "))
+	ct, _, _ := bytes.Cut(rest, []byte("\r\n"))
+	return block[:len(block)-4], string(ct), nil
 }
 
 func (g *Segments) readMember(seg string, p Place) ([]byte, error) {

@@ -3,7 +3,9 @@ package protocol
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -67,16 +69,69 @@ func (c *Client) Fetch(ctx context.Context, req *Request) (*Response, error) {
 	if limit <= 0 {
 		limit = maxBody
 	}
-	out.Body, err = receive(ctx, s, first, limit)
+	attached, err := attachedBytes(first.GetHead())
+	if err != nil {
+		return nil, rpc.Malformed(what, "%v", err)
+	}
+	out.Body, err = receive(ctx, s, first, limit, attached)
+	if err == nil {
+		err = detach(out, first.GetHead(), limit)
+	}
 	return out, err
 }
 
-// receive collects the body from the first message and those that follow.
-func receive(ctx context.Context, s grpc.ServerStreamingClient[protocolv1.FetchResponse], m *protocolv1.FetchResponse, limit int64) ([]byte, error) {
+// attachedBytes returns how many bytes behind the body belong to attachments.
+func attachedBytes(h *protocolv1.FetchHead) (int64, error) {
+	var sum int64
+	for _, a := range h.GetAttachments() {
+		if !isName(wire.Text(a.GetName())) {
+			return 0, fmt.Errorf("an attachment named %q: want letters only", a.GetName())
+		}
+		if a.GetSize() < 0 || a.GetSize() > MaxAttachments-sum {
+			return 0, fmt.Errorf("attachments of more than %d bytes", MaxAttachments)
+		}
+		sum += a.GetSize()
+	}
+	return sum, nil
+}
+
+func isName(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return (r|0x20) < 'a' || (r|0x20) > 'z' })
+}
+
+// detach cuts what was received into body and attachments.
+func detach(out *Response, h *protocolv1.FetchHead, limit int64) error {
+	if len(h.GetAttachments()) == 0 {
+		return nil
+	}
+	rest := out.Body
+	if h.GetBodySize() < 0 || h.GetBodySize() > min(limit, int64(len(rest))) {
+		return rpc.Malformed(what, "%d bytes for a body of %d", len(rest), h.GetBodySize())
+	}
+	out.Body, rest = rest[:h.GetBodySize():h.GetBodySize()], rest[h.GetBodySize():]
+	if len(out.Body) == 0 {
+		out.Body = nil
+	}
+	for _, a := range h.GetAttachments() {
+		if a.GetSize() > int64(len(rest)) {
+			return rpc.Malformed(what, "an attachment ends early")
+		}
+		out.Attachments = append(out.Attachments, Attachment{Name: wire.Text(a.GetName()), ContentType: wire.Text(a.GetContentType()), Body: rest[:a.GetSize():a.GetSize()]})
+		rest = rest[a.GetSize():]
+	}
+	if len(rest) > 0 {
+		return rpc.Malformed(what, "%d bytes behind the last attachment", len(rest))
+	}
+	return nil
+}
+
+// receive collects the body, with the bytes attached to it, from the first message and
+// those that follow.
+func receive(ctx context.Context, s grpc.ServerStreamingClient[protocolv1.FetchResponse], m *protocolv1.FetchResponse, limit, attached int64) ([]byte, error) {
 	body := m.GetBody()
-	size := min(m.GetHead().GetBodySize(), limit)
+	size := min(m.GetHead().GetBodySize(), limit) + attached
 	for {
-		if int64(len(body)) > limit {
+		if int64(len(body)) > limit+attached {
 			return nil, rpc.Malformed(what, "a body of more than %d bytes", limit)
 		}
 		m, err := s.Recv()
@@ -143,13 +198,31 @@ func (s *server) Fetch(r *protocolv1.FetchRequest, out grpc.ServerStreamingServe
 		Ip: wire.Bytes(resp.IP), Protocol: wire.Bytes(resp.Protocol), FetchTimeUs: wire.Time(resp.FetchTime),
 		ElapsedNs: int64(resp.Elapsed), RawRequest: resp.RawRequest, RawResponse: resp.RawResponse, BodySize: int64(len(resp.Body)),
 	}}
-	for body := resp.Body; ; {
+	parts := [][]byte{resp.Body}
+	for i := range resp.Attachments {
+		a := &resp.Attachments[i]
+		m.Head.Attachments = append(m.Head.Attachments, &protocolv1.Attachment{Name: wire.Bytes(a.Name), ContentType: wire.Bytes(a.ContentType), Size: int64(len(a.Body))})
+		parts = append(parts, a.Body)
+	}
+	if _, err := attachedBytes(m.Head); err != nil {
+		return fault.Errorf(fault.Permanent, "%s %s: the plugin returned %w", what, req.URL, err)
+	}
+	return sendParts(out, m, parts)
+}
+
+// sendParts sends m and the parts in pieces, one after the other.
+func sendParts(out grpc.ServerStreamingServer[protocolv1.FetchResponse], m *protocolv1.FetchResponse, parts [][]byte) error {
+	for i := 0; ; {
+		body := parts[i]
 		n := min(len(body), chunk)
-		m.Body, body = body[:n], body[n:]
+		m.Body, parts[i] = body[:n], body[n:]
 		if err := out.Send(m); err != nil {
 			return err
 		}
-		if len(body) == 0 {
+		if len(parts[i]) == 0 {
+			i++
+		}
+		if i == len(parts) {
 			return nil
 		}
 		m = new(protocolv1.FetchResponse)

@@ -52,9 +52,23 @@ type Response struct {
 	Protocol    string        // such as "HTTP/1.1", "h2", "file"
 	FetchTime   time.Time     // start of the exchange
 	Elapsed     time.Duration
+	// Attachments are what belongs to the document besides its body, such as a picture of
+	// a page. They are kept with it and never parsed.
+	Attachments []Attachment
 	RawRequest  []byte // request line and headers as sent, for WARC; nil when there is none
 	RawResponse []byte // status line and headers as received, for WARC; nil when there is none
 }
+
+// Attachment is something kept beside a document. Its record in the WARC file is a
+// resource with the target URI urn:NAME:URL, as other crawlers name theirs.
+type Attachment struct {
+	Name        string // such as "view" (a picture of the window) and "fullPage"; letters only
+	ContentType string
+	Body        []byte
+}
+
+// MaxAttachments bounds the bytes of all attachments of one response.
+const MaxAttachments = 32 << 20
 
 // Protocol fetches URLs of the schemes its manifest names. Implementations are
 // safe for concurrent use.

@@ -34,6 +34,9 @@ func TestRoundTrip(t *testing.T) {
 	full := rpctest.Filled[protocol.Request]()
 	full.MaxBytes, full.Kind = 1<<20, protocol.Sitemap
 	answer := rpctest.Filled[protocol.Response]()
+	for i := range answer.Attachments {
+		answer.Attachments[i].Name = "view"
+	}
 	for name, c := range map[string]struct {
 		req  protocol.Request
 		resp protocol.Response
@@ -83,6 +86,31 @@ func TestBodies(t *testing.T) {
 	}
 }
 
+func TestAttachments(t *testing.T) {
+	big := bytes.Repeat([]byte("x"), 300<<10)
+	for name, sent := range map[string]protocol.Response{
+		"no body":   {Attachments: []protocol.Attachment{{Name: "view", ContentType: "image/png", Body: big}}},
+		"no bytes":  {Body: []byte("b"), Attachments: []protocol.Attachment{{Name: "view"}, {Name: "fullPage", Body: []byte("y")}}},
+		"two large": {Body: big, Attachments: []protocol.Attachment{{Name: "view", Body: big}, {Name: "fullPage", Body: big}}},
+	} {
+		got, err := connect(t, func(context.Context, *protocol.Request) (*protocol.Response, error) { return &sent, nil }).
+			Fetch(rpctest.Context(t), &protocol.Request{MaxBytes: int64(len(big))})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if d := rpctest.Diff(sent, *got); d != "" {
+			t.Errorf("%s (-sent +received):\n%s", name, d)
+		}
+	}
+	_, err := connect(t, func(context.Context, *protocol.Request) (*protocol.Response, error) {
+		return &protocol.Response{Attachments: []protocol.Attachment{{Name: "view", Body: make([]byte, protocol.MaxAttachments+1)}}}, nil
+	}).Fetch(rpctest.Context(t), &protocol.Request{})
+	if !fault.Is(err, fault.Permanent) {
+		t.Errorf("too large: %v", err)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	for name, f := range map[string]fetchFunc{
 		"error": func(context.Context, *protocol.Request) (*protocol.Response, error) {
@@ -123,10 +151,16 @@ func (r rogue) Fetch(_ *protocolv1.FetchRequest, s grpc.ServerStreamingServer[pr
 func TestMalformedAnswers(t *testing.T) {
 	head := &protocolv1.FetchHead{}
 	for name, m := range map[string][]*protocolv1.FetchResponse{
-		"nothing":   nil,
-		"no head":   {{Body: []byte("x")}},
-		"two heads": {{Head: head}, {Head: head}},
-		"too long":  {{Head: &protocolv1.FetchHead{BodySize: 1 << 60}}, {Body: make([]byte, 10)}, {Body: make([]byte, 10)}},
+		"nothing":               nil,
+		"no head":               {{Body: []byte("x")}},
+		"two heads":             {{Head: head}, {Head: head}},
+		"attachment ends early": {{Head: &protocolv1.FetchHead{BodySize: 1, Attachments: []*protocolv1.Attachment{{Name: []byte("a"), Size: 5}}}, Body: []byte("x")}},
+		"more than attached":    {{Head: &protocolv1.FetchHead{BodySize: 1, Attachments: []*protocolv1.Attachment{{Name: []byte("a"), Size: 1}}}, Body: []byte("xyz")}},
+		"attached negative":     {{Head: &protocolv1.FetchHead{Attachments: []*protocolv1.Attachment{{Name: []byte("a"), Size: -1}}}}},
+		"attached too much":     {{Head: &protocolv1.FetchHead{Attachments: []*protocolv1.Attachment{{Name: []byte("a"), Size: 1 << 62}, {Name: []byte("a"), Size: 1 << 62}}}}},
+		"attachment's name":     {{Head: &protocolv1.FetchHead{Attachments: []*protocolv1.Attachment{{Name: []byte("a\r\nb")}}}}},
+		"negative body":         {{Head: &protocolv1.FetchHead{BodySize: -1, Attachments: []*protocolv1.Attachment{{Name: []byte("a")}}}}},
+		"too long":              {{Head: &protocolv1.FetchHead{BodySize: 1 << 60}}, {Body: make([]byte, 10)}, {Body: make([]byte, 10)}},
 	} {
 		c := protocol.NewClient(rpctest.Connect(t, func(s grpc.ServiceRegistrar) {
 			protocolv1.RegisterProtocolServiceServer(s, rogue{messages: m})

@@ -38,7 +38,11 @@ func (e *Engine) page(ctx context.Context, it frontier.Item[job]) error {
 		}
 		return fmt.Errorf("fetch %s: %w", item.URL, err)
 	}
-	if more := min(int64(len(resp.Body)), e.cfg.MaxBytesInFlight/2) - held; more > 0 {
+	size := int64(len(resp.Body))
+	for i := range resp.Attachments {
+		size += int64(len(resp.Attachments[i].Body))
+	}
+	if more := min(size, e.cfg.MaxBytesInFlight/2) - held; more > 0 {
 		if err := e.budget.Acquire(ctx, more); err == nil {
 			held += more
 		}

@@ -187,7 +187,7 @@ type FetchResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In the first message only.
 	Head *FetchHead `protobuf:"bytes,1,opt,name=head,proto3" json:"head,omitempty"`
-	// Next bytes of the decoded body.
+	// Next bytes of the decoded body; behind it those of the attachments, in order.
 	Body          []byte `protobuf:"bytes,2,opt,name=body,proto3" json:"body,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -254,8 +254,10 @@ type FetchHead struct {
 	ElapsedNs   int64  `protobuf:"varint,11,opt,name=elapsed_ns,json=elapsedNs,proto3" json:"elapsed_ns,omitempty"`
 	RawRequest  []byte `protobuf:"bytes,12,opt,name=raw_request,json=rawRequest,proto3" json:"raw_request,omitempty"`
 	RawResponse []byte `protobuf:"bytes,13,opt,name=raw_response,json=rawResponse,proto3" json:"raw_response,omitempty"`
-	// Length of the whole body in bytes; a hint, 0 when unknown.
-	BodySize      int64 `protobuf:"varint,14,opt,name=body_size,json=bodySize,proto3" json:"body_size,omitempty"`
+	// Length of the whole body in bytes; a hint, 0 when unknown and there are no attachments.
+	BodySize int64 `protobuf:"varint,14,opt,name=body_size,json=bodySize,proto3" json:"body_size,omitempty"`
+	// What is kept with the document besides its body.
+	Attachments   []*Attachment `protobuf:"bytes,15,rep,name=attachments,proto3" json:"attachments,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -388,6 +390,75 @@ func (x *FetchHead) GetBodySize() int64 {
 	return 0
 }
 
+func (x *FetchHead) GetAttachments() []*Attachment {
+	if x != nil {
+		return x.Attachments
+	}
+	return nil
+}
+
+type Attachment struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Letters; the record's target URI becomes urn:NAME:URL.
+	Name        []byte `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	ContentType []byte `protobuf:"bytes,2,opt,name=content_type,json=contentType,proto3" json:"content_type,omitempty"`
+	// Exact length in bytes.
+	Size          int64 `protobuf:"varint,3,opt,name=size,proto3" json:"size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Attachment) Reset() {
+	*x = Attachment{}
+	mi := &file_crawler_protocol_v1_protocol_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Attachment) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Attachment) ProtoMessage() {}
+
+func (x *Attachment) ProtoReflect() protoreflect.Message {
+	mi := &file_crawler_protocol_v1_protocol_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Attachment.ProtoReflect.Descriptor instead.
+func (*Attachment) Descriptor() ([]byte, []int) {
+	return file_crawler_protocol_v1_protocol_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Attachment) GetName() []byte {
+	if x != nil {
+		return x.Name
+	}
+	return nil
+}
+
+func (x *Attachment) GetContentType() []byte {
+	if x != nil {
+		return x.ContentType
+	}
+	return nil
+}
+
+func (x *Attachment) GetSize() int64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
 var File_crawler_protocol_v1_protocol_proto protoreflect.FileDescriptor
 
 const file_crawler_protocol_v1_protocol_proto_rawDesc = "" +
@@ -405,7 +476,7 @@ const file_crawler_protocol_v1_protocol_proto_rawDesc = "" +
 	"\bmetadata\x18\b \x01(\v2\x1a.crawler.model.v1.MetadataR\bmetadata\"W\n" +
 	"\rFetchResponse\x122\n" +
 	"\x04head\x18\x01 \x01(\v2\x1e.crawler.protocol.v1.FetchHeadR\x04head\x12\x12\n" +
-	"\x04body\x18\x02 \x01(\fR\x04body\"\xe0\x03\n" +
+	"\x04body\x18\x02 \x01(\fR\x04body\"\xa3\x04\n" +
 	"\tFetchHead\x128\n" +
 	"\x06status\x18\x01 \x01(\v2 .crawler.model.v1.ProtocolStatusR\x06status\x12\x10\n" +
 	"\x03url\x18\x02 \x01(\fR\x03url\x12\x1a\n" +
@@ -423,7 +494,13 @@ const file_crawler_protocol_v1_protocol_proto_rawDesc = "" +
 	"\vraw_request\x18\f \x01(\fR\n" +
 	"rawRequest\x12!\n" +
 	"\fraw_response\x18\r \x01(\fR\vrawResponse\x12\x1b\n" +
-	"\tbody_size\x18\x0e \x01(\x03R\bbodySize*u\n" +
+	"\tbody_size\x18\x0e \x01(\x03R\bbodySize\x12A\n" +
+	"\vattachments\x18\x0f \x03(\v2\x1f.crawler.protocol.v1.AttachmentR\vattachments\"W\n" +
+	"\n" +
+	"Attachment\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\fR\x04name\x12!\n" +
+	"\fcontent_type\x18\x02 \x01(\fR\vcontentType\x12\x12\n" +
+	"\x04size\x18\x03 \x01(\x03R\x04size*u\n" +
 	"\vRequestKind\x12\x1c\n" +
 	"\x18REQUEST_KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11REQUEST_KIND_PAGE\x10\x01\x12\x17\n" +
@@ -445,28 +522,30 @@ func file_crawler_protocol_v1_protocol_proto_rawDescGZIP() []byte {
 }
 
 var file_crawler_protocol_v1_protocol_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_crawler_protocol_v1_protocol_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_crawler_protocol_v1_protocol_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_crawler_protocol_v1_protocol_proto_goTypes = []any{
 	(RequestKind)(0),               // 0: crawler.protocol.v1.RequestKind
 	(*FetchRequest)(nil),           // 1: crawler.protocol.v1.FetchRequest
 	(*FetchResponse)(nil),          // 2: crawler.protocol.v1.FetchResponse
 	(*FetchHead)(nil),              // 3: crawler.protocol.v1.FetchHead
-	(*modelv1.Metadata)(nil),       // 4: crawler.model.v1.Metadata
-	(*modelv1.ProtocolStatus)(nil), // 5: crawler.model.v1.ProtocolStatus
+	(*Attachment)(nil),             // 4: crawler.protocol.v1.Attachment
+	(*modelv1.Metadata)(nil),       // 5: crawler.model.v1.Metadata
+	(*modelv1.ProtocolStatus)(nil), // 6: crawler.model.v1.ProtocolStatus
 }
 var file_crawler_protocol_v1_protocol_proto_depIdxs = []int32{
 	0, // 0: crawler.protocol.v1.FetchRequest.kind:type_name -> crawler.protocol.v1.RequestKind
-	4, // 1: crawler.protocol.v1.FetchRequest.metadata:type_name -> crawler.model.v1.Metadata
+	5, // 1: crawler.protocol.v1.FetchRequest.metadata:type_name -> crawler.model.v1.Metadata
 	3, // 2: crawler.protocol.v1.FetchResponse.head:type_name -> crawler.protocol.v1.FetchHead
-	5, // 3: crawler.protocol.v1.FetchHead.status:type_name -> crawler.model.v1.ProtocolStatus
-	4, // 4: crawler.protocol.v1.FetchHead.headers:type_name -> crawler.model.v1.Metadata
-	1, // 5: crawler.protocol.v1.ProtocolService.Fetch:input_type -> crawler.protocol.v1.FetchRequest
-	2, // 6: crawler.protocol.v1.ProtocolService.Fetch:output_type -> crawler.protocol.v1.FetchResponse
-	6, // [6:7] is the sub-list for method output_type
-	5, // [5:6] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	6, // 3: crawler.protocol.v1.FetchHead.status:type_name -> crawler.model.v1.ProtocolStatus
+	5, // 4: crawler.protocol.v1.FetchHead.headers:type_name -> crawler.model.v1.Metadata
+	4, // 5: crawler.protocol.v1.FetchHead.attachments:type_name -> crawler.protocol.v1.Attachment
+	1, // 6: crawler.protocol.v1.ProtocolService.Fetch:input_type -> crawler.protocol.v1.FetchRequest
+	2, // 7: crawler.protocol.v1.ProtocolService.Fetch:output_type -> crawler.protocol.v1.FetchResponse
+	7, // [7:8] is the sub-list for method output_type
+	6, // [6:7] is the sub-list for method input_type
+	6, // [6:6] is the sub-list for extension type_name
+	6, // [6:6] is the sub-list for extension extendee
+	0, // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_crawler_protocol_v1_protocol_proto_init() }
@@ -480,7 +559,7 @@ func file_crawler_protocol_v1_protocol_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_crawler_protocol_v1_protocol_proto_rawDesc), len(file_crawler_protocol_v1_protocol_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   3,
+			NumMessages:   4,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
