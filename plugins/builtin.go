@@ -25,6 +25,7 @@ import (
 	indexerelastic "github.com/gonutch/crawler/plugins/indexer-elastic"
 	indexerjsonl "github.com/gonutch/crawler/plugins/indexer-jsonl"
 	indexersolr "github.com/gonutch/crawler/plugins/indexer-solr"
+	indexerwebhook "github.com/gonutch/crawler/plugins/indexer-webhook"
 	languageidentifier "github.com/gonutch/crawler/plugins/language-identifier"
 	microformatsreltag "github.com/gonutch/crawler/plugins/microformats-reltag"
 	mimetypefilter "github.com/gonutch/crawler/plugins/mimetype-filter"
@@ -78,7 +79,7 @@ func Builtins() []sdk.Plugin {
 		indexanchor.Plugin(), indexarbitrary.Plugin(), indexbasic.Plugin(), indexcontent.Plugin(), indexdedupnear.Plugin(),
 		indexgeoip.Plugin(), indexjexlfilter.Plugin(), indexlinks.Plugin(), indexmetadata.Plugin(), indexmore.Plugin(),
 		indexreplace.Plugin(), indexstatic.Plugin(),
-		indexerbleve.Plugin(), indexercsv.Plugin(), indexerdummy.Plugin(), indexerjsonl.Plugin(),
+		indexerbleve.Plugin(), indexercsv.Plugin(), indexerdummy.Plugin(), indexerjsonl.Plugin(), indexerwebhook.Plugin(),
 		indexerelastic.Plugin(),
 		indexersolr.Plugin(),
 		languageidentifier.Plugin(),

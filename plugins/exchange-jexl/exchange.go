@@ -10,8 +10,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gonutch/crawler/plugins/internal/libindex"
 	"github.com/gonutch/crawler/plugins/internal/libjexl"
-	"github.com/gonutch/crawler/plugins/internal/libwriter"
 	"github.com/gonutch/crawler/sdk"
 	"github.com/gonutch/crawler/sdk/extension/exchange"
 	"github.com/gonutch/crawler/sdk/extension/indexwriter"
@@ -45,14 +45,14 @@ type Exchange struct {
 
 // Open implements exchange.Exchange.
 func (x *Exchange) Open(_ context.Context, name string, params exchange.Params) error {
-	r := &rule{config: config{OnError: "fail"}}
-	if err := libwriter.Params(indexwriter.Params(params), &r.config); err != nil {
+	c, err := libindex.Merge(config{OnError: "fail"}, indexwriter.Params(params))
+	if err != nil {
 		return err
 	}
+	r := &rule{config: c}
 	if strings.TrimSpace(r.Expr) == "" {
 		return fault.Errorf(fault.Invalid, "exchange %s: expr is missing", name)
 	}
-	var err error
 	if r.program, err = libjexl.Compile(r.Expr); err != nil {
 		return fmt.Errorf("exchange %s: expr: %w", name, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/ianaindex"
 
+	"github.com/gonutch/crawler/plugins/internal/libindex"
 	"github.com/gonutch/crawler/plugins/internal/libwriter"
 	"github.com/gonutch/crawler/sdk"
 	"github.com/gonutch/crawler/sdk/extension/indexwriter"
@@ -47,10 +48,11 @@ func build(env sdk.Env) (*sdk.Extensions, error) {
 		return nil, err
 	}
 	t := &libwriter.Table{Make: func(_ context.Context, name string, params indexwriter.Params) (libwriter.Instance, error) {
-		w := &writer{config: base, log: env.Logger.With("writer", name)}
-		if err := libwriter.Params(params, &w.config); err != nil {
+		c, err := libindex.Merge(base, params)
+		if err != nil {
 			return nil, err
 		}
+		w := &writer{config: c, log: env.Logger.With("writer", name)}
 		return w, w.open(name, env.DataDir)
 	}}
 	return &sdk.Extensions{IndexWriter: t, Close: t.Shutdown}, nil

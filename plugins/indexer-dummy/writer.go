@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/gonutch/crawler/plugins/internal/libindex"
 	"github.com/gonutch/crawler/plugins/internal/libwriter"
 	"github.com/gonutch/crawler/sdk"
 	"github.com/gonutch/crawler/sdk/extension/indexwriter"
@@ -37,8 +38,8 @@ func build(env sdk.Env) (*sdk.Extensions, error) {
 		return nil, err
 	}
 	t := &libwriter.Table{Make: func(_ context.Context, name string, params indexwriter.Params) (libwriter.Instance, error) {
-		c := base
-		if err := libwriter.Params(params, &c); err != nil {
+		c, err := libindex.Merge(base, params)
+		if err != nil {
 			return nil, err
 		}
 		if c.Path == "" {

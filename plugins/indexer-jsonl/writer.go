@@ -7,6 +7,7 @@ import (
 	_ "embed"
 	"fmt"
 
+	"github.com/gonutch/crawler/plugins/internal/libindex"
 	"github.com/gonutch/crawler/plugins/internal/libwriter"
 	"github.com/gonutch/crawler/sdk"
 	"github.com/gonutch/crawler/sdk/extension/indexwriter"
@@ -32,8 +33,8 @@ func build(env sdk.Env) (*sdk.Extensions, error) {
 		return nil, err
 	}
 	t := &libwriter.Table{Make: func(_ context.Context, name string, params indexwriter.Params) (libwriter.Instance, error) {
-		c := base
-		if err := libwriter.Params(params, &c); err != nil {
+		c, err := libindex.Merge(base, params)
+		if err != nil {
 			return nil, err
 		}
 		dir, err := libwriter.Folder(c.Path, env.DataDir, name)

@@ -168,6 +168,7 @@ type Request struct {
 	Method, Path string
 	Query        url.Values
 	Type         string // content type, "" for JSON
+	Header       map[string]string
 	Body         []byte
 }
 
@@ -215,8 +216,10 @@ func (c *Client) DoAt(ctx context.Context, n int, r Request) (*Answer, error) {
 		req.Header.Set("Content-Type", r.Type)
 	}
 	c.credentials(req, u.User)
-	for k, v := range c.conf.Headers {
-		req.Header.Set(k, v)
+	for _, h := range []map[string]string{c.conf.Headers, r.Header} {
+		for k, v := range h {
+			req.Header.Set(k, v)
+		}
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {

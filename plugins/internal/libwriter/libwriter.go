@@ -1,18 +1,14 @@
 // Package libwriter is what index writers share: the table of opened instances,
-// parameters turned into settings, operations as JSON, and files that appear
+// operations as JSON, and files that appear
 // whole or not at all. It owns no format and no server.
 package libwriter
 
 import (
 	"context"
-	"encoding"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
-	"reflect"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/gonutch/crawler/sdk/extension/indexwriter"
@@ -122,65 +118,6 @@ func (t *Table) Shutdown() error {
 		errs = append(errs, t.Close(context.Background(), n))
 	}
 	return errors.Join(errs...)
-}
-
-// Params lays an instance's parameters over c, a pointer to a struct with json
-// tags, each by the type of its field: texts, numbers, bools, lists separated by
-// commas, maps as key=value pairs separated by commas, and what unmarshals
-// from text, such as setting.Duration. Errors are of kind Invalid and name the parameter.
-func Params(params indexwriter.Params, c any) error {
-	v := reflect.ValueOf(c).Elem()
-	fields := map[string]reflect.Value{}
-	for i := range v.NumField() {
-		fields[v.Type().Field(i).Tag.Get("json")] = v.Field(i)
-	}
-	for _, name := range slices.Sorted(maps.Keys(params)) {
-		f, ok := fields[name]
-		if !ok {
-			return fault.Errorf(fault.Invalid, "unknown parameter %s", name)
-		}
-		if err := setField(f, params[name]); err != nil {
-			return fault.Errorf(fault.Invalid, "parameter %s = %q: %w", name, params[name], err)
-		}
-	}
-	return nil
-}
-
-func setField(f reflect.Value, text string) error {
-	if u, ok := f.Addr().Interface().(encoding.TextUnmarshaler); ok {
-		return u.UnmarshalText([]byte(text))
-	}
-	switch f.Kind() {
-	case reflect.String:
-		f.SetString(text)
-	case reflect.Slice:
-		f.Set(reflect.ValueOf(split(text)))
-	case reflect.Map:
-		m := map[string]string{}
-		for _, pair := range split(text) {
-			k, v, ok := strings.Cut(pair, "=")
-			if !ok {
-				return fmt.Errorf("want key=value pairs")
-			}
-			m[strings.TrimSpace(k)] = v
-		}
-		f.Set(reflect.ValueOf(m))
-	default:
-		if err := json.Unmarshal([]byte(text), f.Addr().Interface()); err != nil {
-			return fmt.Errorf("want a %s", f.Kind())
-		}
-	}
-	return nil
-}
-
-func split(text string) []string {
-	var out []string
-	for _, s := range strings.Split(text, ",") {
-		if s = strings.TrimSpace(s); s != "" {
-			out = append(out, s)
-		}
-	}
-	return out
 }
 
 var (

@@ -316,8 +316,16 @@ func (f *fate) again() bool {
 	})
 }
 
-// build makes documents and runs them through the indexing filters.
+// build makes documents and decides where they go.
 func (x *Indexer) build(ctx context.Context, fates []*fate) error {
+	if err := x.documents(ctx, fates); err != nil {
+		return err
+	}
+	return x.route(ctx, fates)
+}
+
+// documents makes documents and runs them through the indexing filters.
+func (x *Indexer) documents(ctx context.Context, fates []*fate) error {
 	if len(fates) == 0 {
 		return nil
 	}
@@ -359,7 +367,7 @@ func (x *Indexer) build(ctx context.Context, fates []*fate) error {
 			f.doc = r.Doc
 		}
 	}
-	return x.route(ctx, fates)
+	return nil
 }
 
 // route asks the exchanges where each document goes.

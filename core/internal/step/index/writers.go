@@ -155,7 +155,7 @@ func (x *Indexer) Sample(ctx context.Context, t *Target, n int) ([]model.Documen
 			fates = append(fates, f)
 		}
 	}
-	if err := x.build(ctx, fates); err != nil && !errors.Is(err, errUnrouted) {
+	if err := x.documents(ctx, fates); err != nil {
 		return nil, err
 	}
 	var docs []model.Document
