@@ -679,6 +679,12 @@ fetcher {
   # Nutch: fetcher.exceptions.per.queue.clear.after (s)
   exceptions_per_queue_clear_after = "30m"
 
+  # Bytes a second that pages may bring on average: after more, no request is
+  # started until the average is kept again.
+  # Type: size, min 1KiB, or -1
+  # Nutch: fetcher.bandwidth.target (kbit/s)
+  bandwidth_target = "-1"
+
   # Bytes of page bodies in memory at once; fetches wait for room.
   # Type: size, min 1MiB
   max_bytes_in_flight = "256MiB"
@@ -762,8 +768,14 @@ protocol {
   # Plugin ids in the order of preference when two serve one scheme.
   order = []
 
-  # Scheme or host name = id of the plugin that fetches it.
+  # Scheme or host name = id of the plugin that fetches it; a host's comes before a scheme's.
   plugins = {}
+
+  # The same in the form of Nutch's host-protocol-mapping.txt: a host, a registered
+  # domain or protocol:scheme, a tab, the plugin's id or extension id. What plugins
+  # says comes before it.
+  # Type: file
+  mapping_file = ""
 }
 
 urlfilter {

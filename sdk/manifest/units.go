@@ -57,8 +57,11 @@ func (s *Setting) fromNutch(text string) string {
 		return setting.Duration(n * float64(unit)).String()
 	case Size:
 		n, err := strconv.ParseInt(t, 10, 64)
-		if err != nil || s.NutchUnit != "bytes" {
+		switch {
+		case err != nil || s.NutchUnit != "bytes" && s.NutchUnit != "kbit/s":
 			return text
+		case s.NutchUnit == "kbit/s" && n > 0 && n < math.MaxInt64/1000:
+			n = max(n*1000/8, 1)
 		}
 		return setting.Size(max(n, -1)).String()
 	case String:

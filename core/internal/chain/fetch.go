@@ -47,11 +47,12 @@ func (c *Chains) Fetch(ctx context.Context, req *protocol.Request) (*protocol.Re
 	return failedFetch(req.URL, code, named(m.id, err).Error()), nil
 }
 
-// protocolOf returns the plugin for a URL: the one named for its host, the one
-// named for its scheme, the first that serves the scheme; nil when there is none.
+// protocolOf returns the plugin for a URL: the one named for its host, for
+// its registered domain, for its scheme, the first that serves the scheme; nil when there is none.
 func (c *Chains) protocolOf(url, scheme string) *member {
 	if len(c.opts.ProtocolOf) > 0 {
-		for _, key := range []string{urlkey.Host(url), scheme} {
+		host := urlkey.Host(url)
+		for _, key := range []string{host, urlkey.DomainOf(host), scheme} {
 			if id, ok := c.opts.ProtocolOf[key]; ok && key != "" {
 				return c.members[id]
 			}

@@ -26,10 +26,10 @@ func protocolPlugin(id string) sdk.Plugin {
 	}
 }
 
-// TestProtocolOf: a host's plugin is stronger than a scheme's, and that stronger
+// TestProtocolOf: a host's plugin is stronger than its registered domain's, that than a scheme's, and that stronger
 // than the order (protocol.plugins; Nutch's host-protocol-mapping.txt).
 func TestProtocolOf(t *testing.T) {
-	c := newLocal(t, Options{ProtocolOf: map[string]string{"https": "protocol-b", "app.test": "protocol-c"}},
+	c := newLocal(t, Options{ProtocolOf: map[string]string{"https": "protocol-b", "app.test": "protocol-c", "shop.com": "protocol-b", "www.shop.com": "protocol-a"}},
 		local(t, protocolPlugin("protocol-a")), local(t, protocolPlugin("protocol-b")), local(t, protocolPlugin("protocol-c")))
 	for _, x := range []struct{ url, want string }{
 		{"http://a.test/", "protocol-a"},
@@ -37,6 +37,9 @@ func TestProtocolOf(t *testing.T) {
 		{"http://app.test/", "protocol-c"},
 		{"https://APP.test:8443/", "protocol-c"},
 		{"http://www.app.test/", "protocol-a"},
+		{"http://a.shop.com/", "protocol-b"}, // of that registered domain
+		{"http://shop.com/", "protocol-b"},
+		{"http://www.shop.com/", "protocol-a"},
 	} {
 		r, err := c.Fetch(t.Context(), &protocol.Request{URL: x.url})
 		if err != nil || string(r.Body) != x.want {

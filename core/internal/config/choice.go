@@ -52,7 +52,7 @@ func (c *Config) Choose(manifests []*manifest.Manifest) (*Choice, error) {
 	}
 	out.ScopeOrder = ch.assigned("urlnormalizer.order_by_scope", manifest.URLNormalizer, out.Plugins)
 	out.ParserTypes = ch.assigned("parser.mime_types", manifest.Parser, out.Plugins)
-	out.ProtocolOf = map[string]string{}
+	out.ProtocolOf = ch.protocolMapping(out.Plugins)
 	for k, ids := range ch.assigned("protocol.plugins", manifest.Protocol, out.Plugins) {
 		if len(ids) > 0 {
 			out.ProtocolOf[k] = ids[0]

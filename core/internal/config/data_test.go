@@ -24,6 +24,7 @@ import (
 //	choose            chosen plugins and the chains of more than one
 //	plugin ID         settings of a plugin as JSON, and the files they name
 //	writers           index writers and exchanges
+//	protocols         who fetches what
 //	folders           where plugins are searched
 //	agent             what RequireAgent says
 func TestData(t *testing.T) {
@@ -91,6 +92,16 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) string {
 		return w.choose()
 	case "plugin":
 		return w.plugin(arg)
+	case "protocols":
+		c, err := w.cfg.Choose(w.manifests)
+		if err != nil {
+			return err.Error()
+		}
+		out := ""
+		for _, k := range sortedKeys(c.ProtocolOf) {
+			out += k + " " + c.ProtocolOf[k] + "\n"
+		}
+		return out
 	case "writers":
 		return w.writers()
 	case "folders":

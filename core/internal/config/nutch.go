@@ -19,7 +19,7 @@ func otherwise() map[string]string {
 		"db.update.max.inlinks":                "scores are summed over all inlinks; linkdb.max_inlinks bounds what is stored",
 		"exchanges.exchanges.file":             `write exchange "name" { ... } blocks instead`,
 		"indexer.indexwriters.file":            `write index_writer "name" { ... } blocks instead`,
-		"fetcher.bandwidth.*":                  "use fetcher.threads_fetch and fetcher.max_bytes_in_flight",
+		"fetcher.bandwidth.*":                  "fetcher.bandwidth_target starts requests as the average allows; threads stay as they are",
 		"fetcher.maxNum.threads":               "use fetcher.threads_fetch",
 		"fetcher.follow.outlinks.*":            "rounds overlap, so links are fetched as soon as their host allows; see cycle.overlap",
 		"fetcher.parse":                        "pages are always parsed while others are fetched",

@@ -25,6 +25,7 @@ type Config struct {
 	MinPagesRetries  int
 	MinPagesAfter    time.Duration
 	MaxBytesInFlight int64
+	Bandwidth        int64 // bytes of pages a second on average; not positive: no limit
 	StoreContent     bool
 	StoreRobots      bool
 	Publish          bool
@@ -66,6 +67,7 @@ type fetcherSection struct {
 	ExceptionsDelay   setting.Duration `hcl:"exceptions_per_queue_delay"`
 	ExceptionsClear   setting.Duration `hcl:"exceptions_per_queue_clear_after"`
 	MaxBytesInFlight  setting.Size     `hcl:"max_bytes_in_flight"`
+	BandwidthTarget   setting.Size     `hcl:"bandwidth_target"`
 	QueueURLs         int              `hcl:"queue_urls"`
 	StoreContent      bool             `hcl:"store_content"`
 	StoreRobotstxt    bool             `hcl:"store_robotstxt"`
@@ -128,7 +130,7 @@ func LoadConfig(c *config.Config) (Config, error) {
 		},
 		MaxCrawlDelay: f.MaxCrawlDelay.D(), TimeLimit: f.Timelimit.D(), ReleaseAfter: f.ReleaseAfter.D(),
 		MinPagesPerSec: f.ThroughputPages, MinPagesRetries: f.ThroughputRetries, MinPagesAfter: f.ThroughputAfter.D(),
-		MaxBytesInFlight: int64(f.MaxBytesInFlight), StoreContent: f.StoreContent, StoreRobots: f.StoreRobotstxt, Publish: f.Publisher,
+		MaxBytesInFlight: int64(f.MaxBytesInFlight), Bandwidth: int64(f.BandwidthTarget), StoreContent: f.StoreContent, StoreRobots: f.StoreRobotstxt, Publish: f.Publisher,
 		RedirectMax: h.RedirectMax, RedirectSkip: h.RedirectSkip,
 		RetryAfterDefault: h.RetryAfterDefault.D(), RetryAfterMax: h.RetryAfterMax.D(),
 		StoreRequest: h.StoreRequest, StoreHeaders: h.StoreHeaders, StoreVersions: h.StoreVersions, Magic: m.Magic,

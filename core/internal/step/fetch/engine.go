@@ -135,6 +135,7 @@ type Engine struct {
 	Stats  Stats
 	born   time.Time // of the engine: the clock of the first request to each host
 	limits limits
+	pace   pace
 }
 
 // New returns an engine that starts now.
@@ -263,15 +264,6 @@ func (e *Engine) poke() {
 	}
 }
 
-// Counts returns the frontier's counts.
-func (e *Engine) Counts() frontier.Counts { return e.front.Counts(e.deps.Now()) }
-
-// Busiest returns the n queues with most URLs.
-func (e *Engine) Busiest(n int) []frontier.QueueState { return e.front.Busiest(n, e.deps.Now()) }
-
-// Held returns the queues that are held.
-func (e *Engine) Held() []frontier.QueueState { return e.front.Held(e.deps.Now()) }
-
 // Drop releases everything that can't be asked before a time (zero: everything).
 func (e *Engine) Drop(ctx context.Context, before time.Time) error {
 	return e.release(ctx, e.front.ReleaseAll(before, e.deps.Now()))
@@ -326,6 +318,12 @@ func (e *Engine) dispatch(ctx context.Context, work chan<- frontier.Item[job]) e
 		if err := e.checkLimits(ctx); err != nil {
 			return err
 		}
+		if queued, _ := e.front.Len(); queued > 0 {
+			if pause := e.pace.pause(e.deps.Now()); pause > 0 {
+				e.rest(ctx, timer, pause)
+				continue
+			}
+		}
 		it, ok, wait := e.front.Next(e.deps.Now())
 		if ok {
 			e.busy.Add(1)
@@ -354,14 +352,19 @@ func (e *Engine) dispatch(ctx context.Context, work chan<- frontier.Item[job]) e
 		if wait <= 0 || wait > time.Second {
 			wait = time.Second
 		}
-		timer.Reset(wait)
-		select {
-		case <-timer.C:
-		case <-e.front.Changed():
-		case <-e.wake:
-		case <-e.stop:
-		case <-ctx.Done():
-		}
+		e.rest(ctx, timer, wait)
+	}
+}
+
+// rest waits until something may have changed.
+func (e *Engine) rest(ctx context.Context, timer *time.Timer, most time.Duration) {
+	timer.Reset(most)
+	select {
+	case <-timer.C:
+	case <-e.front.Changed():
+	case <-e.wake:
+	case <-e.stop:
+	case <-ctx.Done():
 	}
 }
 

@@ -50,6 +50,35 @@ func (l *limits) check(cfg *Config, now time.Time, pages int64) (why Release, ra
 	return l.hit, rate
 }
 
+// pace holds requests back so that pages bring no more than so many bytes a second
+// on average (Nutch's fetcher.bandwidth.target, which changes the number of threads
+// instead). The zero value holds nothing back.
+type pace struct {
+	mu    sync.Mutex
+	until time.Time // when the average is kept again
+}
+
+// took notes a page of so many bytes, of which rate may come in a second; rate
+// is not positive when there is no limit.
+func (p *pace) took(bytes, rate int64, now time.Time) {
+	if rate <= 0 {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.until.Before(now) {
+		p.until = now
+	}
+	p.until = p.until.Add(time.Duration(float64(bytes) / float64(rate) * float64(time.Second)))
+}
+
+// pause returns how long no request is to be started.
+func (p *pace) pause(now time.Time) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.until.Sub(now)
+}
+
 // StartRound restarts the clocks of the time limit and the throughput.
 func (e *Engine) StartRound() { e.limits.restart(e.deps.Now(), e.Stats.Requests.Load()) }
 

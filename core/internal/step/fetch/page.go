@@ -64,6 +64,7 @@ func (e *Engine) page(ctx context.Context, it frontier.Item[job]) error {
 		e.hold(it.Queue, now.Add(e.cfg.Queue.BlockFor), "exceptions", now)
 	}
 	e.Stats.Fetched(o.Fetch.Status, resp)
+	e.pace.took(int64(len(resp.Body)), e.cfg.Bandwidth, now)
 	e.publish(publisher.End, item.URL, &o.Fetch)
 	if err := e.deps.Sink(ctx, o); err != nil {
 		o.Free()

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/gonutch/crawler/core/internal/frontier"
 	"github.com/gonutch/crawler/core/internal/segment"
 	"github.com/gonutch/crawler/sdk/extension/protocol"
 	"github.com/gonutch/crawler/sdk/model"
@@ -94,3 +95,12 @@ func Failure(f *segment.Fetch) string {
 	}
 	return failure(f.Protocol)
 }
+
+// Counts returns the frontier's counts.
+func (e *Engine) Counts() frontier.Counts { return e.front.Counts(e.deps.Now()) }
+
+// Busiest returns the n queues with most URLs.
+func (e *Engine) Busiest(n int) []frontier.QueueState { return e.front.Busiest(n, e.deps.Now()) }
+
+// Held returns the queues that are held.
+func (e *Engine) Held() []frontier.QueueState { return e.front.Held(e.deps.Now()) }
