@@ -710,7 +710,9 @@ parser {
   # Plugin ids or extension ids in the order they are tried for a MIME type.
   order = []
 
-  # MIME type = plugin ids separated by commas, tried in that order instead.
+  # MIME type = plugin or extension ids separated by commas: these are tried for the
+  # type, in that order, until one succeeds, instead of those whose manifests name
+  # the type. "text/*" and "*" stand for types that nothing else names.
   mime_types = {}
 
   # How long parsing one document may take.
@@ -756,6 +758,24 @@ parser {
   # Characters of a page's text at most.
   # Type: int, min 0, or -1
   max_text_length = 1000000
+
+  # What becomes of the files in an archive: their texts are the archive's, or each
+  # is a document of its own under the archive's URL, "#" and its name.
+  # Type: one of text, documents
+  members = "text"
+
+  # Documents taken from inside one page, such as entries of a feed and files of an
+  # archive, at most.
+  # Type: int, min 0
+  parts_max = 1000
+
+  # How deep archives within archives are opened.
+  # Type: int, min 0, max 16
+  members_depth = 3
+
+  # Bytes of all files in one archive, those of archives within it included, at most.
+  # Type: size, min 0
+  members_size_max = "64MiB"
 }
 
 parsefilter {

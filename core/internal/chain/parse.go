@@ -15,7 +15,9 @@ import (
 // ParseResult is what became of one document.
 type ParseResult struct {
 	Parses []model.Parse // the document's own first; empty when Err is set
-	Parser string        // plugin that made it, or that failed last
+	// Members are documents inside the document that are still to be parsed.
+	Members []model.Content
+	Parser  string // plugin that made it, or that failed last
 	// Err says that no parser could work on the document because plugins failed
 	// (poisonous, out of time); a document that is merely broken is a Parse with
 	// a failed status.
@@ -74,11 +76,11 @@ func (p *parserChain) parse(ctx context.Context, content *model.Content) (*Parse
 		}
 		res := &ParseResult{Parser: e.m.id}
 		if out[0] != nil {
-			res.Parses = out[0].Parses
+			res.Parses, res.Members = out[0].Parses, out[0].Members
 		}
 		switch {
 		case errs != nil && errs[0] != nil:
-			res.Parses, res.Err = nil, named(e.m.id, errs[0])
+			res.Parses, res.Members, res.Err = nil, nil, named(e.m.id, errs[0])
 		case len(res.Parses) == 0:
 			e.m.errors.Add(1)
 			res.Err = named(e.m.id, fmt.Errorf("answered without a parse"))
@@ -154,7 +156,7 @@ func (p *parserChain) filter(ctx context.Context, content *model.Content, res *P
 		for k, i := range where {
 			if errs != nil && errs[k] != nil {
 				// A document that a filter can't look at is not shown as if it had.
-				res.Parser, res.Parses, res.Err = f.m.id, nil, named(f.m.id, errs[k])
+				res.Parser, res.Parses, res.Members, res.Err = f.m.id, nil, nil, named(f.m.id, errs[k])
 				return nil //nolint:nilerr // the document's error is its outcome, in res.Err
 			}
 			applyParsePatch(&res.Parses[i], out[k])

@@ -489,7 +489,7 @@ func (p *pipeline) storeParses(ctx context.Context, list []*work) error {
 	err := p.c.DB.Update(ctx, func(tx *crawldb.Tx) error {
 		for _, w := range list {
 			if w.page.Parsed != nil {
-				segment.PutParse(tx.Tx, w.page.Segment, w.page.Key, w.page.Parsed)
+				segment.PutParse(tx.Tx, w.page.Segment, w.page.Key, w.page.Parsed, w.page.Fetch)
 			}
 		}
 		return nil

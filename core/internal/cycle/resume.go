@@ -109,7 +109,7 @@ func (d *deps) pending(seg string, k urlkey.Key) (*work, bool, error) {
 	if f.Status != model.StatusFetchSuccess {
 		return w, true, nil
 	}
-	parsed, err := d.Segs.GetParse(seg, k, segment.Want{Text: true, Outlinks: true})
+	parsed, err := d.Segs.GetParse(seg, k, segment.Want{Text: true, Outlinks: true, Parts: true})
 	if err != nil {
 		return nil, false, err
 	}

@@ -69,11 +69,26 @@ type Parsed struct {
 	ContentMeta model.Metadata
 	ParseMeta   model.Metadata
 	Parser      string // id of the plugin
+	// Parts are what the page contains and became documents of their own: feed
+	// entries, files of an archive. In the store they are records under their own keys.
+	Parts []Part
+}
+
+// Part is a document inside a page.
+type Part struct {
+	URL string
+	Parsed
+}
+
+// Inside reports whether URL part names something inside the page at URL page, so
+// that it can't be fetched by itself.
+func Inside(page, part string) bool {
+	return len(part) > len(page)+1 && part[len(page)] == '#' && strings.HasPrefix(part, page)
 }
 
 const (
 	fetchVersion    = 1
-	parseVersion    = 1
+	parseVersion    = 2 // 1 had no parts
 	textVersion     = 1
 	outlinksVersion = 1
 )
@@ -138,11 +153,16 @@ func appendParseData(b []byte, p *Parsed) []byte {
 	b = store.AppendUint(b, uint64(max(p.AllLinks, 0)))
 	b = appendDropped(b, p.Dropped)
 	b = store.AppendMetadata(b, p.ContentMeta)
-	return store.AppendMetadata(b, p.ParseMeta)
+	b = store.AppendMetadata(b, p.ParseMeta)
+	b = store.AppendUint(b, uint64(len(p.Parts)))
+	for i := range p.Parts {
+		b = store.AppendText(b, p.Parts[i].URL)
+	}
+	return b
 }
 
 func decodeParseData(key, value []byte, p *Parsed) error {
-	d, _ := store.NewDecoder(value, parseVersion)
+	d, version := store.NewDecoder(value, parseVersion)
 	p.Status.Major = model.ParseMajor(d.Byte())
 	p.Status.Minor = model.ParseMinor(d.Uint()) //nolint:gosec // written from a ParseMinor
 	if n := d.Count(1); n > 0 {
@@ -161,6 +181,14 @@ func decodeParseData(key, value []byte, p *Parsed) error {
 	p.Dropped = decodeDropped(&d)
 	p.ContentMeta = d.Metadata()
 	p.ParseMeta = d.Metadata()
+	if version >= 2 {
+		if n := d.Count(1); n > 0 {
+			p.Parts = make([]Part, n)
+			for i := range p.Parts {
+				p.Parts[i].URL = d.Text()
+			}
+		}
+	}
 	return d.Finish(key)
 }
 
@@ -253,8 +281,23 @@ func PutFetch(tx *store.Tx, seg string, key urlkey.Key, f *Fetch) {
 	tx.Set(PartKey(seg, PartFetch, key), appendFetch(nil, f))
 }
 
-// PutParse stores p when tx commits, and counts it.
-func PutParse(tx *store.Tx, seg string, key urlkey.Key, p *Parsed) {
+// PutParse stores p when tx commits, and counts it. Its parts get records of
+// their own, with a fetch that is f but for URL, type and place; f may be nil when
+// there are no parts.
+func PutParse(tx *store.Tx, seg string, key urlkey.Key, p *Parsed, f *Fetch) {
+	putParse(tx, seg, key, p)
+	for i := range p.Parts {
+		part := &p.Parts[i]
+		k := urlkey.FromURL(part.URL)
+		pf := *f
+		pf.URL, pf.MIMEType, pf.WARC, pf.Signature = part.URL, part.ContentMeta.First("Content-Type"), Place{}, nil
+		pf.ContentType, pf.ETag, pf.LastModified, pf.Size, pf.Headers = pf.MIMEType, "", "", 0, nil
+		PutFetch(tx, seg, k, &pf)
+		putParse(tx, seg, k, &part.Parsed)
+	}
+}
+
+func putParse(tx *store.Tx, seg string, key urlkey.Key, p *Parsed) {
 	tx.Set(PartKey(seg, PartParseData, key), appendParseData(nil, p))
 	if p.Text != "" {
 		tx.Set(PartKey(seg, PartParseText, key), pack(textVersion, []byte(p.Text)))

@@ -241,7 +241,7 @@ func TestParseRoundTrip(t *testing.T) {
 		ContentMeta: model.Metadata{"a": {"1", "2"}}, ParseMeta: model.Metadata{"b": {"3"}},
 	}
 	must(t, s.Update(context.Background(), func(tx *store.Tx) error {
-		PutParse(tx, seg, key, want)
+		PutParse(tx, seg, key, want, nil)
 		MarkApplied(tx, seg, key, "", seg)
 		return nil
 	}))
@@ -263,10 +263,10 @@ func TestEachWithout(t *testing.T) {
 			key := urlkey.Key(fmt.Sprintf("a:http/%d", i))
 			PutFetch(tx, seg, key, &Fetch{Status: model.StatusFetchSuccess})
 			if i%3 == 0 {
-				PutParse(tx, seg, key, &Parsed{})
+				PutParse(tx, seg, key, &Parsed{}, nil)
 			}
 		}
-		PutParse(tx, seg, "a:http/00", &Parsed{})
+		PutParse(tx, seg, "a:http/00", &Parsed{}, nil)
 		return nil
 	}))
 	var got []string

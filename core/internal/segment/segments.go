@@ -93,7 +93,7 @@ func (g *Segments) GetFetch(seg string, key urlkey.Key) (*Fetch, error) {
 }
 
 // Want says which parts of a parse GetParse reads besides parse_data.
-type Want struct{ Text, Outlinks bool }
+type Want struct{ Text, Outlinks, Parts bool }
 
 // GetParse returns what was parsed of key, or nil.
 func (g *Segments) GetParse(seg string, key urlkey.Key, want Want) (*Parsed, error) {
@@ -114,6 +114,17 @@ func (g *Segments) GetParse(seg string, key urlkey.Key, want Want) (*Parsed, err
 	if want.Outlinks {
 		if p.Outlinks, err = g.Outlinks(seg, key); err != nil {
 			return nil, err
+		}
+	}
+	if want.Parts {
+		for i := range p.Parts {
+			part, err := g.GetParse(seg, urlkey.FromURL(p.Parts[i].URL), Want{Text: want.Text})
+			if err != nil {
+				return nil, err
+			}
+			if part != nil { // written in the same batch
+				p.Parts[i].Parsed = *part
+			}
 		}
 	}
 	return p, nil

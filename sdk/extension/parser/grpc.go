@@ -87,6 +87,9 @@ func (c *Client) ParseDocuments(ctx context.Context, in []*Input) ([]*Output, []
 				return nil, nil, rpc.Malformed(what, "document %d: %v", i, err)
 			}
 		}
+		for _, m := range o.GetMembers() {
+			out[i].Members = append(out[i].Members, *wire.ContentFrom(m))
+		}
 	}
 	return out, errs, nil
 }
@@ -144,6 +147,9 @@ func (s *server) Parse(ctx context.Context, r *parserv1.ParseRequest) (*parserv1
 		}
 		for j := range o.Parses {
 			a.Outputs[i].Parses = append(a.Outputs[i].Parses, wire.Parse(&o.Parses[j]))
+		}
+		for j := range o.Members {
+			a.Outputs[i].Members = append(a.Outputs[i].Members, wire.Content(&o.Members[j]))
 		}
 	}
 	return a, nil

@@ -19,9 +19,21 @@ type Input struct {
 }
 
 // Output is the outcome for one document: the document's own parse first, then
-// parses of what it contains (feed entries, archive members), if any.
+// parses of what it contains (feed entries), if any.
+//
+// A parse after the first becomes a document of its own. Its URL is either
+// the document's followed by "#" and a name, and then it lives and goes with
+// the document; or that of another page of the same registered domain, which it
+// stands for until that page is fetched. The core judges the latter as it does
+// links, and takes the outlinks of all parses as the document's.
+//
+// Members are documents inside the document (files of an archive) that are not
+// parsed yet: the core picks a type and a parser for each, as if it had been
+// fetched. A member needs URL (the document's, "#" and a name), Body and maybe
+// ContentType. What becomes of their texts is the user's setting parser.members.
 type Output struct {
-	Parses []model.Parse // at least one; a failed parse has a failed Status
+	Parses  []model.Parse // at least one; a failed parse has a failed Status
+	Members []model.Content
 }
 
 // Parser parses documents of the MIME types its manifest names.

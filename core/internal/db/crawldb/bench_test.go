@@ -68,7 +68,7 @@ func BenchmarkPage(b *testing.B) {
 					p.Outlinks = append(p.Outlinks, segment.Link{URL: u, Anchor: "a link to a page", Tag: "a"})
 					cash[l] = 1000
 				}
-				segment.PutParse(tx.Tx, "20260101000000", k, &p)
+				segment.PutParse(tx.Tx, "20260101000000", k, &p, nil)
 				segment.MarkApplied(tx.Tx, "20260101000000", k, "", "20260101000000")
 				if err := tx.Effects(k, targets, []Column{{"cash", cash}}, nil); err != nil {
 					return err

@@ -188,7 +188,7 @@ func (b *bench) put(n int, text string, change ...func(*model.CrawlDatum, *segme
 	}
 	err := b.db.Update(b.t.Context(), func(tx *crawldb.Tx) error {
 		segment.PutFetch(tx.Tx, seg, k, &segment.Fetch{URL: url(n), Status: model.StatusFetchSuccess})
-		segment.PutParse(tx.Tx, seg, k, &p)
+		segment.PutParse(tx.Tx, seg, k, &p, nil)
 		rec, err := tx.Get(k)
 		if err != nil {
 			return err

@@ -29,6 +29,7 @@ type Config struct {
 	MaxText       int // characters, negative: no limit
 	Links         LinkRules
 	Signature     signature.Config
+	Parts         PartRules
 }
 
 // LinkRules say which outlinks and redirect targets count.
@@ -60,12 +61,13 @@ func LoadConfig(c *config.Config) (Config, error) {
 		QuantRate      float64 `hcl:"signature_text_profile_quant_rate"`
 		SecSortLex     bool    `hcl:"signature_text_profile_sec_sort_lex"`
 	}
-	if err := errors.Join(c.Decode("parser", &pr), c.Decode("db", &d)); err != nil {
+	parts, err := loadPartRules(c)
+	if err := errors.Join(err, c.Decode("parser", &pr), c.Decode("db", &d)); err != nil {
 		return Config{}, err
 	}
 	return Config{
 		SkipTruncated: pr.SkipTruncated,
-		StoreText:     pr.StoreText, MaxText: pr.MaxTextLength,
+		StoreText:     pr.StoreText, MaxText: pr.MaxTextLength, Parts: parts,
 		Links: LinkRules{
 			IgnoreInternal: d.IgnoreInternal, IgnoreExternal: d.IgnoreExternal, ByDomain: d.Mode == "byDomain",
 			AlsoRedirects: d.AlsoRedirects, MaxPerPage: d.MaxOutlinks, MaxLength: d.MaxLength,
@@ -112,6 +114,12 @@ func (p *Parser) Parse(ctx context.Context, c *model.Content) (*segment.Parsed, 
 	if err != nil {
 		return nil, err
 	}
+	var in inside
+	if r.Err == nil && len(r.Parses) > 0 && r.Parses[0].Status.OK() {
+		if in, err = p.open(ctx, c, r); err != nil {
+			return nil, err
+		}
+	}
 	if r.Err != nil {
 		p.tell(c.URL, r.Err)
 		return p.failed(c, model.ParseFailedException, r.Err.Error(), r.Parser), nil //nolint:nilerr // the document's outcome, told
@@ -130,6 +138,7 @@ func (p *Parser) Parse(ctx context.Context, c *model.Content) (*segment.Parsed, 
 	}
 	out.ContentMeta.Set("Content-Type", c.MIMEType)
 	if !main.Status.OK() {
+		in.count(out)
 		return out, nil
 	}
 	if p.cfg.StoreText {
@@ -139,7 +148,7 @@ func (p *Parser) Parse(ctx context.Context, c *model.Content) (*segment.Parsed, 
 	if err != nil {
 		return nil, err
 	}
-	return out, nil
+	return out, p.parts(ctx, c, in, out)
 }
 
 func (p *Parser) tell(url string, err error) {

@@ -297,14 +297,21 @@ func (a *Applier) apply(tx *crawldb.Tx, p *prepared, now time.Time) (model.Statu
 	if rec != nil {
 		before := transition.Clone(rec.Datum)
 		old, previous = &before, before.Segment
+		delete(before.Metadata, MetaPartOf) // a page that was fetched stands for itself
 	} else {
 		rec = new(crawldb.Record)
 	}
 	next, ok := transition.Apply(old, a.outcome(p), now, a.cfg.Rules)
 	if p.StoreParse && p.Parsed != nil {
-		segment.PutParse(tx.Tx, p.Segment, p.Key, p.Parsed)
+		segment.PutParse(tx.Tx, p.Segment, p.Key, p.Parsed, p.Fetch)
 	}
 	tx.Unlease(p.Segment, p.Key)
+	if !ok {
+		next = model.CrawlDatum{}
+	}
+	if err := a.parts(tx, p, old, &next, now); err != nil {
+		return 0, err
+	}
 	purge := !ok || a.cfg.Purge404 && next.Status == model.StatusDBGone
 	current := next.Segment
 	if purge {

@@ -186,8 +186,10 @@ func (x *ParseResponse) GetErrors() []*basev1.ItemError {
 // Output is what was made of one document: its own parse first, then those of
 // what it contains.
 type Output struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Parses        []*modelv1.Parse       `protobuf:"bytes,1,rep,name=parses,proto3" json:"parses,omitempty"`
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Parses []*modelv1.Parse       `protobuf:"bytes,1,rep,name=parses,proto3" json:"parses,omitempty"`
+	// Documents inside the document that other parsers are to parse.
+	Members       []*modelv1.Content `protobuf:"bytes,2,rep,name=members,proto3" json:"members,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -229,6 +231,13 @@ func (x *Output) GetParses() []*modelv1.Parse {
 	return nil
 }
 
+func (x *Output) GetMembers() []*modelv1.Content {
+	if x != nil {
+		return x.Members
+	}
+	return nil
+}
+
 var File_crawler_parser_v1_parser_proto protoreflect.FileDescriptor
 
 const file_crawler_parser_v1_parser_proto_rawDesc = "" +
@@ -243,9 +252,10 @@ const file_crawler_parser_v1_parser_proto_rawDesc = "" +
 	"\x05facts\x18\x01 \x03(\v2\x16.crawler.model.v1.FactR\x05facts\"x\n" +
 	"\rParseResponse\x123\n" +
 	"\aoutputs\x18\x01 \x03(\v2\x19.crawler.parser.v1.OutputR\aoutputs\x122\n" +
-	"\x06errors\x18\x02 \x03(\v2\x1a.crawler.base.v1.ItemErrorR\x06errors\"9\n" +
+	"\x06errors\x18\x02 \x03(\v2\x1a.crawler.base.v1.ItemErrorR\x06errors\"n\n" +
 	"\x06Output\x12/\n" +
-	"\x06parses\x18\x01 \x03(\v2\x17.crawler.model.v1.ParseR\x06parses2[\n" +
+	"\x06parses\x18\x01 \x03(\v2\x17.crawler.model.v1.ParseR\x06parses\x123\n" +
+	"\amembers\x18\x02 \x03(\v2\x19.crawler.model.v1.ContentR\amembers2[\n" +
 	"\rParserService\x12J\n" +
 	"\x05Parse\x12\x1f.crawler.parser.v1.ParseRequest\x1a .crawler.parser.v1.ParseResponseB5Z3github.com/gonutch/crawler/sdk/internal/pb/parserv1b\x06proto3"
 
@@ -279,13 +289,14 @@ var file_crawler_parser_v1_parser_proto_depIdxs = []int32{
 	3, // 3: crawler.parser.v1.ParseResponse.outputs:type_name -> crawler.parser.v1.Output
 	6, // 4: crawler.parser.v1.ParseResponse.errors:type_name -> crawler.base.v1.ItemError
 	7, // 5: crawler.parser.v1.Output.parses:type_name -> crawler.model.v1.Parse
-	0, // 6: crawler.parser.v1.ParserService.Parse:input_type -> crawler.parser.v1.ParseRequest
-	2, // 7: crawler.parser.v1.ParserService.Parse:output_type -> crawler.parser.v1.ParseResponse
-	7, // [7:8] is the sub-list for method output_type
-	6, // [6:7] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	4, // 6: crawler.parser.v1.Output.members:type_name -> crawler.model.v1.Content
+	0, // 7: crawler.parser.v1.ParserService.Parse:input_type -> crawler.parser.v1.ParseRequest
+	2, // 8: crawler.parser.v1.ParserService.Parse:output_type -> crawler.parser.v1.ParseResponse
+	8, // [8:9] is the sub-list for method output_type
+	7, // [7:8] is the sub-list for method input_type
+	7, // [7:7] is the sub-list for extension type_name
+	7, // [7:7] is the sub-list for extension extendee
+	0, // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_crawler_parser_v1_parser_proto_init() }
