@@ -19,10 +19,14 @@ func (r *reader) provide(hb *hclsyntax.Block) {
 	}
 	given := r.body(hb.Body, "provide", []field{
 		text("extension", &p.Extension), texts("schemes", &p.Schemes), texts("mime_types", &p.MIMETypes),
+		texts("parse_meta", &p.ParseMeta),
 		{Setting{Name: "parameters", Type: Map}, func(v any, _ hcl.Range) { p.Parameters = v.(map[string]string) }},
 	}, nil)
 	r.only(hb, given, "schemes", p.Point, Protocol, p.Schemes, `schemes = ["ftp"]`)
 	r.only(hb, given, "mime_types", p.Point, Parser, p.MIMETypes, `mime_types = ["text/html"]`)
+	if at, ok := given["parse_meta"]; ok && p.Point != IndexingFilter {
+		r.problem(at, "parse_meta is for provide %q only", IndexingFilter)
+	}
 	for _, s := range p.Schemes {
 		if !schemeRE().MatchString(s) {
 			r.problem(given["schemes"], "%q is not a URL scheme: want lower-case letters such as \"ftp\"", s)

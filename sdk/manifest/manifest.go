@@ -14,12 +14,14 @@
 //	concurrency  = 8                    # calls at once
 //	memory_limit = "512MiB"             # of the whole process group
 //	cache        = true                 # normalizers and filters: answers may be remembered
+//	on_demand    = false                # start with the first record instead of with the crawl
 //	requires     = ["lib-other"]        # ids of plugins that must be chosen too
 //	sections     = ["http"]             # sections of the core's configuration sent along
 //
 //	provide "urlfilter" {               # extension point; one block for each
 //	  extension = "MyFilter"            # the id when left out
-//	}                                   # protocol: schemes = [...]; parser: mime_types = [...]
+//	}                                   # protocol: schemes = [...]; parser: mime_types = [...];
+//	                                    # indexingfilter: parse_meta = [...]
 //
 //	needs {                             # costly inputs
 //	  content  = false                  # page bytes
@@ -89,6 +91,9 @@ type Manifest struct {
 	// Cache says whether answers of normalizers and filters may be cached;
 	// true unless the manifest says cache = false.
 	Cache       bool
+	// OnDemand says that the plugin is rarely wanted: its process is started by the
+	// first record for it, not with the crawl, unless the user has set settings of it.
+	OnDemand    bool
 	MemoryLimit int64 // bytes for the whole process group; 0 means plugin.memory_limit
 	Requires    []string
 	Fields      []Field
@@ -109,6 +114,9 @@ type Provide struct {
 	Extension  string   // extension id, the plugin's id when not given
 	Schemes    []string // protocol: URL schemes
 	MIMETypes  []string // parser: MIME types, "*" for any
+	// ParseMeta are, for an indexing filter, keys of the parse metadata: documents
+	// without any of them are not shown to it. Empty means all documents.
+	ParseMeta  []string
 	Parameters map[string]string
 }
 

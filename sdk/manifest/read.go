@@ -192,7 +192,7 @@ func (r *reader) top(b *hclsyntax.Body) {
 	fields := []field{
 		text("id", &m.ID), text("name", &m.Name), text("version", &m.Version), whole("api", &m.API, "", ""),
 		texts("command", &m.Command), whole("concurrency", &m.Concurrency, "0", fmt.Sprint(MaxConcurrency)),
-		flag("cache", &m.Cache), memory, texts("requires", &m.Requires), texts("sections", &m.Sections),
+		flag("cache", &m.Cache), flag("on_demand", &m.OnDemand), memory, texts("requires", &m.Requires), texts("sections", &m.Sections),
 	}
 	given := r.body(b, "a manifest", fields, []block{
 		{"provide", 1, false, r.provide},

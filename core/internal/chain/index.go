@@ -8,6 +8,7 @@ import (
 
 	"github.com/gonutch/crawler/sdk/extension/indexingfilter"
 	"github.com/gonutch/crawler/sdk/extension/segmentmerge"
+	"github.com/gonutch/crawler/sdk/manifest"
 	"github.com/gonutch/crawler/sdk/model"
 )
 
@@ -33,7 +34,7 @@ func (c *Chains) FilterDocuments(ctx context.Context, in []*indexingfilter.Input
 		var where []int
 		var items []*indexingfilter.Input
 		for i := range in {
-			if out[i].Doc != nil {
+			if out[i].Doc != nil && e.shown(&in[i].Parse) {
 				where, items = append(where, i), append(items, trimInput(e.m, in[i], out[i].Doc))
 			}
 		}
@@ -60,6 +61,19 @@ func (c *Chains) FilterDocuments(ctx context.Context, in []*indexingfilter.Input
 type indexEntry struct {
 	m   *member
 	col *collector[*indexingfilter.Input, *indexingfilter.Patch]
+}
+
+// shown reports whether the filter wants documents with such a parse.
+func (e *indexEntry) shown(p *model.Parse) bool {
+	keyed := false
+	for _, pr := range e.m.provides(manifest.IndexingFilter) {
+		for _, k := range pr.ParseMeta {
+			if keyed = true; len(p.ParseMeta[k]) > 0 {
+				return true
+			}
+		}
+	}
+	return !keyed
 }
 
 func cloneDocument(d *model.Document) model.Document {

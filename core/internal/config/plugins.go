@@ -268,6 +268,16 @@ func (c *Config) checkWriters(kind, name string) {
 	}
 }
 
+// PluginSet reports whether the user has set any setting of the plugin.
+func (c *Config) PluginSet(m *manifest.Manifest) bool {
+	for i := range m.Settings {
+		if e := c.entry("plugin" + delim + m.ID + delim + m.Settings[i].Name); e != nil && e.origin.Layer != Default {
+			return true
+		}
+	}
+	return false
+}
+
 // PluginSettings returns what m's process gets: its own settings with the
 // manifest's defaults filled in, and the core's sections it asks for. The files
 // that its settings name come along so that their bytes can count as part of

@@ -278,14 +278,15 @@ func (c *Crawl) openLocal(o Options, opts chain.Options, dataDir string) error {
 
 // StartPlugins starts the processes of all chosen plugins, or with index false of
 // those that a crawl without an index needs, so that a mistake in their settings
-// shows before anything is fetched.
+// shows before anything is fetched. Plugins that are started on demand are left
+// out unless the user has set settings of them.
 func (c *Crawl) StartPlugins(ctx context.Context, index bool) error {
 	if c.Host == nil {
 		return nil
 	}
 	var ids []string
 	for _, m := range c.Choice.Plugins {
-		if index || needed(m) {
+		if (index || needed(m)) && (!m.OnDemand || c.Config.PluginSet(m)) {
 			ids = append(ids, m.ID)
 		}
 	}
