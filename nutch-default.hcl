@@ -28,7 +28,7 @@ crawl {
 plugin {
   # Regular expression; plugins whose whole id matches take part.
   # Nutch: plugin.includes
-  includes = "protocol-(http|file)|parse-(html|text)|urlfilter-(regex|validator)|urlnormalizer-(basic|regex|pass)|scoring-opic|index-(basic|anchor|more)|indexer-bleve"
+  includes = "protocol-(http|file)|parse-(html|text|sitemap)|feed|urlfilter-(regex|validator)|urlnormalizer-(basic|regex|pass)|scoring-opic|index-(basic|anchor|more)|indexer-bleve"
 
   # Regular expression; plugins whose whole id matches don't take part.
   # Nutch: plugin.excludes

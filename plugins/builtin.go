@@ -6,6 +6,7 @@ package plugins
 import (
 	"github.com/gonutch/crawler/plugins/creativecommons"
 	exchangejexl "github.com/gonutch/crawler/plugins/exchange-jexl"
+	"github.com/gonutch/crawler/plugins/feed"
 	"github.com/gonutch/crawler/plugins/headings"
 	indexanchor "github.com/gonutch/crawler/plugins/index-anchor"
 	indexarbitrary "github.com/gonutch/crawler/plugins/index-arbitrary"
@@ -30,10 +31,13 @@ import (
 	microformatsreltag "github.com/gonutch/crawler/plugins/microformats-reltag"
 	mimetypefilter "github.com/gonutch/crawler/plugins/mimetype-filter"
 	parsehtml "github.com/gonutch/crawler/plugins/parse-html"
+	parsejs "github.com/gonutch/crawler/plugins/parse-js"
 	parsemetatags "github.com/gonutch/crawler/plugins/parse-metatags"
 	parseoffice "github.com/gonutch/crawler/plugins/parse-office"
 	parsepdf "github.com/gonutch/crawler/plugins/parse-pdf"
+	parsesitemap "github.com/gonutch/crawler/plugins/parse-sitemap"
 	parsetext "github.com/gonutch/crawler/plugins/parse-text"
+	parsexml "github.com/gonutch/crawler/plugins/parse-xml"
 	parsefiltercss "github.com/gonutch/crawler/plugins/parsefilter-css"
 	parsefilterdebug "github.com/gonutch/crawler/plugins/parsefilter-debug"
 	parsefilterregex "github.com/gonutch/crawler/plugins/parsefilter-regex"
@@ -75,6 +79,7 @@ func Builtins() []sdk.Plugin {
 	return []sdk.Plugin{
 		creativecommons.Plugin(),
 		exchangejexl.Plugin(),
+		feed.Plugin(),
 		headings.Plugin(),
 		indexanchor.Plugin(), indexarbitrary.Plugin(), indexbasic.Plugin(), indexcontent.Plugin(), indexdedupnear.Plugin(),
 		indexgeoip.Plugin(), indexjexlfilter.Plugin(), indexlinks.Plugin(), indexmetadata.Plugin(), indexmore.Plugin(),
@@ -85,7 +90,7 @@ func Builtins() []sdk.Plugin {
 		languageidentifier.Plugin(),
 		microformatsreltag.Plugin(),
 		mimetypefilter.Plugin(),
-		parsehtml.Plugin(), parsemetatags.Plugin(), parseoffice.Plugin(), parsepdf.Plugin(), parsetext.Plugin(),
+		parsehtml.Plugin(), parsejs.Plugin(), parsemetatags.Plugin(), parseoffice.Plugin(), parsepdf.Plugin(), parsesitemap.Plugin(), parsetext.Plugin(), parsexml.Plugin(),
 		parsefiltercss.Plugin(), parsefilterdebug.Plugin(), parsefilterregex.Plugin(), parsefilterstructured.Plugin(),
 		protocolbrowser.Plugin(), protocolfile.Plugin(), protocolhttp.Plugin(),
 		scoringdepth.Plugin(), scoringlink.Plugin(), scoringmetadata.Plugin(), scoringopic.Plugin(), scoringorphan.Plugin(),

@@ -50,7 +50,8 @@ func TestRSS(t *testing.T) {
 			URL: url, Status: model.ParseStatus{Major: model.ParseSuccess}, Title: "News & Views", Text: "News & Views\nAll of it\nOne\nTwo\nThree", Language: "en",
 			Charset: "utf-8", ParseMeta: model.Metadata{},
 			Outlinks: []model.Outlink{
-				{URL: "http://news.example/", Anchor: "News & Views", Tag: "a"}, {URL: "http://news.example/1", Anchor: "One", Tag: "a"},
+				{URL: "http://news.example/", Anchor: "News & Views", Tag: "a"},
+				{URL: "http://news.example/1", Anchor: "One", Tag: "a"},
 				{URL: "http://news.example/more", Anchor: "text", Tag: "a"},
 			},
 		},

@@ -29,10 +29,10 @@ const maxLiteral = 2048
 // script looks through a piece of JavaScript or JSON.
 func (f *finder) script(src []byte) {
 	lex := js.NewLexer(parse.NewInputBytes(readable(src)))
-	var held string    // a text that counts unless "+" follows
-	var plus bool      // the last token was "+"
-	operand := true    // a "/" here starts a regular expression
-	errors := 0 // an unreadable script is given up
+	var held string // a text that counts unless "+" follows
+	var plus bool   // the last token was "+"
+	operand := true // a "/" here starts a regular expression
+	errors := 0     // an unreadable script is given up
 	for {
 		kind, data := lex.Next()
 		if kind == js.DivToken || kind == js.DivEqToken {
@@ -205,7 +205,7 @@ func unquote(s string) string {
 			continue
 		}
 		i++
-		n := 0
+		var n int
 		switch s[i] {
 		case 'x':
 			n = 2

@@ -90,7 +90,7 @@ type Manifest struct {
 	Concurrency int
 	// Cache says whether answers of normalizers and filters may be cached;
 	// true unless the manifest says cache = false.
-	Cache       bool
+	Cache bool
 	// OnDemand says that the plugin is rarely wanted: its process is started by the
 	// first record for it, not with the crawl, unless the user has set settings of it.
 	OnDemand    bool
@@ -110,10 +110,10 @@ type Manifest struct {
 
 // Provide is one extension of the plugin.
 type Provide struct {
-	Point      string   // extension point, such as "urlfilter"
-	Extension  string   // extension id, the plugin's id when not given
-	Schemes    []string // protocol: URL schemes
-	MIMETypes  []string // parser: MIME types, "*" for any
+	Point     string   // extension point, such as "urlfilter"
+	Extension string   // extension id, the plugin's id when not given
+	Schemes   []string // protocol: URL schemes
+	MIMETypes []string // parser: MIME types, "*" for any
 	// ParseMeta are, for an indexing filter, keys of the parse metadata: documents
 	// without any of them are not shown to it. Empty means all documents.
 	ParseMeta  []string
