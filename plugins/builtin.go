@@ -31,6 +31,7 @@ import (
 	microformatsreltag "github.com/gonutch/crawler/plugins/microformats-reltag"
 	mimetypefilter "github.com/gonutch/crawler/plugins/mimetype-filter"
 	parsehtml "github.com/gonutch/crawler/plugins/parse-html"
+	parseimage "github.com/gonutch/crawler/plugins/parse-image"
 	parsejs "github.com/gonutch/crawler/plugins/parse-js"
 	parsemetatags "github.com/gonutch/crawler/plugins/parse-metatags"
 	parseoffice "github.com/gonutch/crawler/plugins/parse-office"
@@ -90,7 +91,7 @@ func Builtins() []sdk.Plugin {
 		languageidentifier.Plugin(),
 		microformatsreltag.Plugin(),
 		mimetypefilter.Plugin(),
-		parsehtml.Plugin(), parsejs.Plugin(), parsemetatags.Plugin(), parseoffice.Plugin(), parsepdf.Plugin(), parsesitemap.Plugin(), parsetext.Plugin(), parsexml.Plugin(),
+		parsehtml.Plugin(), parseimage.Plugin(), parsejs.Plugin(), parsemetatags.Plugin(), parseoffice.Plugin(), parsepdf.Plugin(), parsesitemap.Plugin(), parsetext.Plugin(), parsexml.Plugin(),
 		parsefiltercss.Plugin(), parsefilterdebug.Plugin(), parsefilterregex.Plugin(), parsefilterstructured.Plugin(),
 		protocolbrowser.Plugin(), protocolfile.Plugin(), protocolhttp.Plugin(),
 		scoringdepth.Plugin(), scoringlink.Plugin(), scoringmetadata.Plugin(), scoringopic.Plugin(), scoringorphan.Plugin(),

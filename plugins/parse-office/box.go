@@ -16,9 +16,8 @@ import (
 
 // Errors that end the reading of a document; what was read counts.
 var (
-	errTime  = errors.New("out of time")
-	errSize  = errors.New("more is packed into the document than max_unpacked allows")
-	errPiece = errors.New("a single piece of text or tag of more than 4 MiB")
+	errTime = errors.New("out of time")
+	errSize = errors.New("more is packed into the document than max_unpacked allows")
 )
 
 // maxParts bounds the files of one document.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/gonutch/crawler/plugins/internal/libcharset"
 	"github.com/gonutch/crawler/plugins/internal/libhtml"
+
+	"github.com/gonutch/crawler/plugins/internal/libparse"
 )
 
 // maxChapter bounds one page of a book in bytes.
@@ -20,9 +22,9 @@ func (d *document) epub() error {
 	main := ""
 	if d.box.has("META-INF/container.xml") {
 		d.part("META-INF/container.xml", func(r io.Reader) error {
-			return readXML(r, handler{start: func(n string, attrs []xml.Attr) {
+			return libparse.ReadXML(r, libparse.XMLHandler{Start: func(n string, attrs []xml.Attr) {
 				if n == "rootfile" && main == "" {
-					main = cleanName(attr(attrs, "full-path"))
+					main = cleanName(libparse.Attr(attrs, "full-path"))
 				}
 			}})
 		})
@@ -65,28 +67,28 @@ func (d *document) book(main string) []string {
 	var text strings.Builder
 	inMeta := false
 	d.part(main, func(r io.Reader) error {
-		return readXML(r, handler{
-			start: func(n string, attrs []xml.Attr) {
+		return libparse.ReadXML(r, libparse.XMLHandler{
+			Start: func(n string, attrs []xml.Attr) {
 				text.Reset()
 				switch n {
 				case "metadata":
 					inMeta = true
 				case "item":
-					if href, err := url.PathUnescape(attr(attrs, "href")); err == nil && len(files) < maxParts {
-						files[attr(attrs, "id")] = cleanName(path.Join(dir, href))
+					if href, err := url.PathUnescape(libparse.Attr(attrs, "href")); err == nil && len(files) < maxParts {
+						files[libparse.Attr(attrs, "id")] = cleanName(path.Join(dir, href))
 					}
 				case "itemref":
-					if f := files[attr(attrs, "idref")]; d.box.has(f) && len(pages) < maxParts {
+					if f := files[libparse.Attr(attrs, "idref")]; d.box.has(f) && len(pages) < maxParts {
 						pages = append(pages, f)
 					}
 				}
 			},
-			text: func(s string) {
+			Text: func(s string) {
 				if inMeta && text.Len() < maxField {
 					text.WriteString(s)
 				}
 			},
-			end: func(n string) {
+			End: func(n string) {
 				switch {
 				case n == "metadata":
 					inMeta = false

@@ -5,6 +5,8 @@ import (
 	"encoding/xml"
 	"io"
 	"strings"
+
+	"github.com/gonutch/crawler/plugins/internal/libparse"
 )
 
 // odf reads an OpenDocument container (OASIS OpenDocument 1.3 part 2).
@@ -35,12 +37,12 @@ func flatODF(body []byte) bool {
 // odfText reads the text and properties of an OpenDocument's XML.
 func (d *document) odfText(r io.Reader) error {
 	o := &odfReader{d: d, styledAt: -1, names: map[string]bool{}}
-	return readXML(r, handler{start: o.start, end: o.end, text: o.chars, stop: d.spent})
+	return libparse.ReadXML(r, libparse.XMLHandler{Start: o.start, End: o.end, Text: o.chars, Stop: d.spent})
 }
 
 type odfReader struct {
 	d        *document
-	skip     skipper
+	skip     libparse.Skipper
 	depth    int // of open paragraphs and headings
 	cells    int // of open table cells
 	links    []openLink
@@ -52,15 +54,15 @@ type odfReader struct {
 
 func (o *odfReader) start(n string, attrs []xml.Attr) {
 	t := o.d.text
-	if o.skip.start(n, n == "tracked-changes" || n == "forms" || n == "scripts" || n == "binary-data" || n == "note-citation") {
+	if o.skip.Start(n, n == "tracked-changes" || n == "forms" || n == "scripts" || n == "binary-data" || n == "note-citation") {
 		return
 	}
 	switch n {
 	case "meta":
 		o.inMeta = true
 	case "style":
-		if attr(attrs, "parent-style-name") == "Title" && len(o.names) < maxParts {
-			o.names[attr(attrs, "name")] = true
+		if libparse.Attr(attrs, "parent-style-name") == "Title" && len(o.names) < maxParts {
+			o.names[libparse.Attr(attrs, "name")] = true
 		}
 	case "p", "h":
 		o.depth++
@@ -69,7 +71,7 @@ func (o *odfReader) start(n string, attrs []xml.Attr) {
 		} else {
 			t.Line()
 		}
-		if s := attr(attrs, "style-name"); o.d.styled == "" && (s == "Title" || o.names[s]) {
+		if s := libparse.Attr(attrs, "style-name"); o.d.styled == "" && (s == "Title" || o.names[s]) {
 			o.styledAt = t.Len()
 		}
 	case "s":
@@ -80,13 +82,13 @@ func (o *odfReader) start(n string, attrs []xml.Attr) {
 		t.Line()
 	case "table":
 		t.Line()
-		t.Write(attr(attrs, "name"))
+		t.Write(libparse.Attr(attrs, "name"))
 		t.Line()
 	case "table-cell", "covered-table-cell":
 		o.cells++
 		t.Tab()
 	case "a":
-		o.links = append(o.links, openLink{url: attr(attrs, "href"), at: t.Len()})
+		o.links = append(o.links, openLink{url: libparse.Attr(attrs, "href"), at: t.Len()})
 	}
 	if o.inMeta {
 		o.meta.Reset()
@@ -94,7 +96,7 @@ func (o *odfReader) start(n string, attrs []xml.Attr) {
 }
 
 func (o *odfReader) end(n string) {
-	if o.skip.end(n) {
+	if o.skip.End(n) {
 		return
 	}
 	switch n {
@@ -125,7 +127,7 @@ func (o *odfReader) end(n string) {
 
 func (o *odfReader) chars(s string) {
 	switch {
-	case o.skip.on():
+	case o.skip.On():
 	case o.inMeta:
 		if o.meta.Len() < maxField {
 			o.meta.WriteString(s)

@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/gonutch/crawler/plugins/internal/libparse"
 )
 
 // relation is one of a part's relationships (ECMA-376 part 2, 9.3).
@@ -24,12 +26,12 @@ func (d *document) relations(part string) map[string]relation {
 		return out
 	}
 	d.part(name, func(r io.Reader) error {
-		return readXML(r, handler{start: func(n string, attrs []xml.Attr) {
+		return libparse.ReadXML(r, libparse.XMLHandler{Start: func(n string, attrs []xml.Attr) {
 			if n != "Relationship" || len(out) >= maxParts {
 				return
 			}
 			rel := relation{
-				kind: path.Base(attr(attrs, "Type")), target: attr(attrs, "Target"), external: attr(attrs, "TargetMode") == "External",
+				kind: path.Base(libparse.Attr(attrs, "Type")), target: libparse.Attr(attrs, "Target"), external: libparse.Attr(attrs, "TargetMode") == "External",
 			}
 			if !rel.external {
 				if !strings.HasPrefix(rel.target, "/") {
@@ -37,7 +39,7 @@ func (d *document) relations(part string) map[string]relation {
 				}
 				rel.target = cleanName(rel.target)
 			}
-			out[attr(attrs, "Id")] = rel
+			out[libparse.Attr(attrs, "Id")] = rel
 		}})
 	})
 	return out
@@ -80,10 +82,10 @@ func (d *document) ooxml(kind string) error {
 func (d *document) properties(name string) {
 	var text strings.Builder
 	d.part(name, func(r io.Reader) error {
-		return readXML(r, handler{
-			start: func(string, []xml.Attr) { text.Reset() },
-			text:  func(s string) { text.WriteString(s) },
-			end: func(n string) {
+		return libparse.ReadXML(r, libparse.XMLHandler{
+			Start: func(string, []xml.Attr) { text.Reset() },
+			Text:  func(s string) { text.WriteString(s) },
+			End: func(n string) {
 				d.property(n, text.String())
 				text.Reset()
 			},

@@ -196,7 +196,7 @@ func (d *document) failed(err error) *parser.Output {
 	switch {
 	case errors.Is(err, errEncrypted):
 		return libparse.Failed(d.c, model.ParseFailedMissingContent, "the document is encrypted")
-	case errors.Is(err, errTime), errors.Is(err, errSize), errors.Is(err, errPiece):
+	case errors.Is(err, errTime), errors.Is(err, errSize), errors.Is(err, libparse.ErrPiece):
 		return libparse.Failed(d.c, model.ParseFailedException, "%v", err)
 	case d.c.Truncated != "":
 		return libparse.Failed(d.c, model.ParseFailedTruncated, "content is truncated (%s) and nothing of it can be read: %v", d.c.Truncated, err)

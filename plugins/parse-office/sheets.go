@@ -26,14 +26,14 @@ func (d *document) workbook(main string) error {
 	var sheets []sheet
 	date1904 := false
 	d.part(main, func(r io.Reader) error {
-		return readXML(r, handler{start: func(name string, attrs []xml.Attr) {
+		return libparse.ReadXML(r, libparse.XMLHandler{Start: func(name string, attrs []xml.Attr) {
 			switch name {
 			case "workbookPr":
-				v := attr(attrs, "date1904")
+				v := libparse.Attr(attrs, "date1904")
 				date1904 = v == "1" || v == "true"
 			case "sheet":
 				if rel := rels[relID(attrs)]; rel.target != "" && len(sheets) < maxParts {
-					sheets = append(sheets, sheet{attr(attrs, "name"), rel.target})
+					sheets = append(sheets, sheet{libparse.Attr(attrs, "name"), rel.target})
 				}
 			}
 		}})
@@ -96,7 +96,7 @@ type sheetReader struct {
 	formula     strings.Builder
 	inFormula   bool
 	cellFormats bool
-	phonetic    skipper
+	phonetic    libparse.Skipper
 }
 
 // sharedStrings reads the table of texts that cells refer to.
@@ -106,11 +106,11 @@ func (w *sheetReader) sharedStrings(part string) {
 	}
 	var b strings.Builder
 	open := false
-	var skip skipper
+	var skip libparse.Skipper
 	w.d.part(part, func(r io.Reader) error {
-		return readXML(r, handler{
-			start: func(n string, _ []xml.Attr) {
-				if skip.start(n, n == "rPh") {
+		return libparse.ReadXML(r, libparse.XMLHandler{
+			Start: func(n string, _ []xml.Attr) {
+				if skip.Start(n, n == "rPh") {
 					return
 				}
 				open = n == "t"
@@ -118,8 +118,8 @@ func (w *sheetReader) sharedStrings(part string) {
 					b.Reset()
 				}
 			},
-			end: func(n string) {
-				if skip.end(n) {
+			End: func(n string) {
+				if skip.End(n) {
 					return
 				}
 				open = false
@@ -133,12 +133,12 @@ func (w *sheetReader) sharedStrings(part string) {
 				}
 				w.strings = append(w.strings, b.String())
 			},
-			text: func(s string) {
-				if open && !skip.on() && int64(b.Len()) < int64(w.d.p.MaxStrings) {
+			Text: func(s string) {
+				if open && !skip.On() && int64(b.Len()) < int64(w.d.p.MaxStrings) {
 					b.WriteString(s)
 				}
 			},
-			stop: func() bool { return w.full },
+			Stop: func() bool { return w.full },
 		})
 	})
 }
@@ -150,23 +150,23 @@ func (w *sheetReader) styles(part string) {
 	}
 	w.formats = map[int]string{}
 	w.d.part(part, func(r io.Reader) error {
-		return readXML(r, handler{
-			start: func(n string, attrs []xml.Attr) {
+		return libparse.ReadXML(r, libparse.XMLHandler{
+			Start: func(n string, attrs []xml.Attr) {
 				switch n {
 				case "numFmt":
-					if id, err := strconv.Atoi(attr(attrs, "numFmtId")); err == nil && len(w.formats) < maxParts {
-						w.formats[id] = attr(attrs, "formatCode")
+					if id, err := strconv.Atoi(libparse.Attr(attrs, "numFmtId")); err == nil && len(w.formats) < maxParts {
+						w.formats[id] = libparse.Attr(attrs, "formatCode")
 					}
 				case "cellXfs":
 					w.cellFormats = true
 				case "xf":
 					if w.cellFormats && len(w.dates) < maxParts {
-						id, _ := strconv.Atoi(attr(attrs, "numFmtId"))
+						id, _ := strconv.Atoi(libparse.Attr(attrs, "numFmtId"))
 						w.dates = append(w.dates, w.isDate(id))
 					}
 				}
 			},
-			end: func(n string) { w.cellFormats = w.cellFormats && n != "cellXfs" },
+			End: func(n string) { w.cellFormats = w.cellFormats && n != "cellXfs" },
 		})
 	})
 }
@@ -197,19 +197,19 @@ func (w *sheetReader) isDate(id int) bool {
 func (w *sheetReader) sheet(part string) {
 	w.rels = w.d.relations(part)
 	w.d.part(part, func(r io.Reader) error {
-		return readXML(r, handler{start: w.start, end: w.end, text: w.chars, stop: w.d.spent})
+		return libparse.ReadXML(r, libparse.XMLHandler{Start: w.start, End: w.end, Text: w.chars, Stop: w.d.spent})
 	})
 }
 
 func (w *sheetReader) start(n string, attrs []xml.Attr) {
-	if w.phonetic.start(n, n == "rPh") {
+	if w.phonetic.Start(n, n == "rPh") {
 		return
 	}
 	switch n {
 	case "row":
 		w.d.text.Line()
 	case "c":
-		w.kind, w.style = attr(attrs, "t"), attr(attrs, "s")
+		w.kind, w.style = libparse.Attr(attrs, "t"), libparse.Attr(attrs, "s")
 		w.value.Reset()
 		w.formula.Reset()
 	case "v":
@@ -220,13 +220,13 @@ func (w *sheetReader) start(n string, attrs []xml.Attr) {
 		w.inFormula = true
 	case "hyperlink":
 		if url := external(w.rels, relID(attrs)); url != "" {
-			w.d.links.Add(url, attr(attrs, "display"))
+			w.d.links.Add(url, libparse.Attr(attrs, "display"))
 		}
 	}
 }
 
 func (w *sheetReader) end(n string) {
-	if w.phonetic.end(n) {
+	if w.phonetic.End(n) {
 		return
 	}
 	switch n {
@@ -248,7 +248,7 @@ func (w *sheetReader) end(n string) {
 
 func (w *sheetReader) chars(s string) {
 	switch {
-	case w.phonetic.on():
+	case w.phonetic.On():
 	case w.inFormula && w.formula.Len() < maxField:
 		w.formula.WriteString(s)
 	case w.inValue || w.inText:

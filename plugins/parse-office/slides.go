@@ -3,6 +3,8 @@ package parseoffice
 import (
 	"encoding/xml"
 	"io"
+
+	"github.com/gonutch/crawler/plugins/internal/libparse"
 )
 
 // slides reads a presentation: its slides in order, each with its notes.
@@ -11,7 +13,7 @@ func (d *document) slides(main string) {
 	var order []string
 	if d.box.has(main) {
 		d.part(main, func(r io.Reader) error {
-			return readXML(r, handler{start: func(name string, attrs []xml.Attr) {
+			return libparse.ReadXML(r, libparse.XMLHandler{Start: func(name string, attrs []xml.Attr) {
 				if name == "sldId" && len(order) < maxParts {
 					if rel := rels[relID(attrs)]; d.box.has(rel.target) {
 						order = append(order, rel.target)
@@ -40,15 +42,15 @@ func (d *document) slides(main string) {
 // slide reads the text of a part of PresentationML, which is DrawingML's (ISO/IEC
 // 29500-1, 21.1.2).
 func (d *document) slide(name string, rels map[string]relation) {
-	var skip skipper
+	var skip libparse.Skipper
 	open, link, at := false, "", 0
 	title, titleAt := false, -1
 	t := d.text
 	t.Line()
 	d.part(name, func(r io.Reader) error {
-		return readXML(r, handler{
-			start: func(n string, attrs []xml.Attr) {
-				if skip.start(n, n == "Fallback" || n == "fld" && attr(attrs, "type") == "slidenum") {
+		return libparse.ReadXML(r, libparse.XMLHandler{
+			Start: func(n string, attrs []xml.Attr) {
+				if skip.Start(n, n == "Fallback" || n == "fld" && libparse.Attr(attrs, "type") == "slidenum") {
 					return
 				}
 				switch n {
@@ -59,7 +61,7 @@ func (d *document) slide(name string, rels map[string]relation) {
 				case "sp":
 					title = false
 				case "ph":
-					title = attr(attrs, "type") == "title" || attr(attrs, "type") == "ctrTitle"
+					title = libparse.Attr(attrs, "type") == "title" || libparse.Attr(attrs, "type") == "ctrTitle"
 				case "txBody":
 					if title && d.styled == "" {
 						titleAt = t.Len()
@@ -72,8 +74,8 @@ func (d *document) slide(name string, rels map[string]relation) {
 					open = true
 				}
 			},
-			end: func(n string) {
-				if skip.end(n) {
+			End: func(n string) {
+				if skip.End(n) {
 					return
 				}
 				switch n {
@@ -95,12 +97,12 @@ func (d *document) slide(name string, rels map[string]relation) {
 					}
 				}
 			},
-			text: func(s string) {
-				if open && !skip.on() {
+			Text: func(s string) {
+				if open && !skip.On() {
 					t.Write(s)
 				}
 			},
-			stop: d.spent,
+			Stop: d.spent,
 		})
 	})
 	t.Line()

@@ -4,6 +4,8 @@ import (
 	"encoding/xml"
 	"io"
 	"strings"
+
+	"github.com/gonutch/crawler/plugins/internal/libparse"
 )
 
 // word reads a text document: the body, then notes, comments, headers and
@@ -28,7 +30,7 @@ func (d *document) word(main string) error {
 func (d *document) wordPart(name string) {
 	w := &wordReader{d: d, rels: d.relations(name), paragraph: -1}
 	d.part(name, func(r io.Reader) error {
-		return readXML(r, handler{start: w.start, end: w.end, text: w.chars, stop: d.spent})
+		return libparse.ReadXML(r, libparse.XMLHandler{Start: w.start, End: w.end, Text: w.chars, Stop: d.spent})
 	})
 	d.text.Line()
 }
@@ -37,7 +39,7 @@ func (d *document) wordPart(name string) {
 type wordReader struct {
 	d     *document
 	rels  map[string]relation
-	skip  skipper
+	skip  libparse.Skipper
 	open  bool // in an element whose text is the document's
 	links []openLink
 	// A field is begin, its code, separate, its result, end (17.16.18).
@@ -54,7 +56,7 @@ type openLink struct {
 
 func (w *wordReader) start(name string, attrs []xml.Attr) {
 	t := w.d.text
-	if w.skip.start(name, name == "Fallback" || name == "del" || name == "moveFrom") {
+	if w.skip.Start(name, name == "Fallback" || name == "del" || name == "moveFrom") {
 		return
 	}
 	switch name {
@@ -65,17 +67,17 @@ func (w *wordReader) start(name string, attrs []xml.Attr) {
 	case "t":
 		w.open = true
 	case "pStyle":
-		if w.d.styled == "" && w.paragraph < 0 && lower(attr(attrs, "val")) == "title" {
+		if w.d.styled == "" && w.paragraph < 0 && strings.EqualFold(libparse.Attr(attrs, "val"), "title") {
 			w.paragraph = t.Len()
 		}
 	case "hyperlink":
 		w.links = append(w.links, openLink{url: external(w.rels, relID(attrs)), at: t.Len()})
 	case "fldSimple":
-		w.links = append(w.links, openLink{url: fieldURL(attr(attrs, "instr")), at: t.Len()})
+		w.links = append(w.links, openLink{url: fieldURL(libparse.Attr(attrs, "instr")), at: t.Len()})
 	case "instrText":
 		w.inCode = true
 	case "fldChar":
-		w.field(attr(attrs, "fldCharType"))
+		w.field(libparse.Attr(attrs, "fldCharType"))
 	}
 }
 
@@ -91,7 +93,7 @@ func (w *wordReader) field(kind string) {
 }
 
 func (w *wordReader) end(name string) {
-	if w.skip.end(name) {
+	if w.skip.End(name) {
 		return
 	}
 	switch name {
@@ -123,7 +125,7 @@ func (w *wordReader) closeLink(field bool) {
 
 func (w *wordReader) chars(s string) {
 	switch {
-	case w.skip.on():
+	case w.skip.On():
 	case w.inCode && w.code.Len() < maxField:
 		w.code.WriteString(s)
 	case w.open:

@@ -25,9 +25,10 @@ type Real struct {
 	Path     string // may be compressed (.gz)
 	Type     string // MIME type
 	Title    string
-	Sentence string // part of the text
-	Link     string // one of the outlinks
-	Fails    string // part of the reason why it can't be parsed; "" when it can
+	Sentence string            // part of the text
+	Link     string            // one of the outlinks
+	Meta     map[string]string // parse metadata
+	Fails    string            // part of the reason why it can't be parsed; "" when it can
 }
 
 // RealDocuments parses documents and logs a table: format, files tried, parsed,
@@ -113,6 +114,11 @@ func parseReal(t *testing.T, p parser.Parser, d Real, body []byte) *model.Parse 
 	}
 	if !strings.Contains(strings.Join(strings.Fields(got.Text), " "), d.Sentence) {
 		t.Errorf("%s: no %q in the text:\n%.1500s", name, d.Sentence, got.Text)
+	}
+	for k, v := range d.Meta {
+		if got.ParseMeta.First(k) != v {
+			t.Errorf("%s: %s is %q, want %q", name, k, got.ParseMeta.First(k), v)
+		}
 	}
 	if d.Link != "" && !slices.ContainsFunc(got.Outlinks, func(l model.Outlink) bool { return l.URL == d.Link }) {
 		t.Errorf("%s: no link to %s among %d: %v", name, d.Link, len(got.Outlinks), got.Outlinks[:min(len(got.Outlinks), 40)])
