@@ -17,6 +17,7 @@ func commands() []*command {
 		indexCommand(),
 		cleanCommand(),
 		reindexCommand(),
+		dbCommand(),
 		readdbCommand(),
 		readsegCommand(),
 		pluginCommand(),

@@ -12,6 +12,7 @@ import (
 	"github.com/gonutch/crawler/core/internal/segment"
 	"github.com/gonutch/crawler/core/internal/step/fetch"
 	"github.com/gonutch/crawler/core/internal/step/index"
+	"github.com/gonutch/crawler/core/internal/step/refilter"
 	"github.com/gonutch/crawler/core/internal/urlkey"
 )
 
@@ -105,6 +106,13 @@ func (r *Runner) Run(ctx context.Context) (Report, error) {
 	r.started = r.d.now()
 	if r.d.Chains.JudgesOrphans() && r.d.Config.String("linkdb.ignore_internal_links") == "true" {
 		r.d.Log.Warn("pages without inlinks are judged, but links within a host do not count", "setting", "linkdb.ignore_internal_links")
+	}
+	changed, err := refilter.Changed(ctx, r.d.DB, r.d.Chains.Fingerprint())
+	if err != nil {
+		return r.sum.Report(), err
+	}
+	if changed {
+		r.d.Log.Warn("normalizers, filters or their rules changed since all of the CrawlDB was filtered; \"crawler db refilter\" shows what they change there")
 	}
 	r.pipe = newPipeline(r.d, whole, r.sum)
 	eng, err := r.d.newEngine(ctx, r.pipe)

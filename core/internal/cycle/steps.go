@@ -15,6 +15,7 @@ import (
 	"github.com/gonutch/crawler/core/internal/step/inject"
 	"github.com/gonutch/crawler/core/internal/step/invert"
 	"github.com/gonutch/crawler/core/internal/step/orphan"
+	"github.com/gonutch/crawler/core/internal/step/refilter"
 	"github.com/gonutch/crawler/core/internal/urlkey"
 )
 
@@ -336,11 +337,26 @@ func (c *Cycle) SetAddDays(days float64) {
 	c.d.cfg.Generate.AddDays = time.Duration(days * float64(24*time.Hour))
 }
 
+// Refilter is "crawler db refilter".
+func (c *Cycle) Refilter(ctx context.Context, o refilter.Options) (refilter.Report, error) {
+	c.d.newSummary()
+	o.Now = c.d.now()
+	if o.Apply {
+		if _, err := c.d.fold(ctx); err != nil {
+			return refilter.Report{}, err
+		}
+	}
+	return refilter.Run(ctx, refilter.Deps{DB: c.d.DB, Links: c.d.outlinks(), Plugins: c.d.Chains}, o)
+}
+
 // SetRounds bounds the rounds of a run; negative is no bound.
 func (c *Cycle) SetRounds(n int) { c.d.cfg.Rounds = n }
 
 // Inject is "crawler inject".
 func (c *Cycle) Inject(ctx context.Context, seeds []inject.Seed, mode transition.InjectMode, skipInvalid bool) (inject.Report, error) {
+	if _, err := refilter.Changed(ctx, c.d.DB, c.d.Chains.Fingerprint()); err != nil {
+		return inject.Report{}, err
+	}
 	return inject.Run(ctx, c.d.DB, c.d.Chains, seeds, inject.Options{
 		Mode: mode, Rules: c.d.cfg.Update.Rules, SkipInvalid: skipInvalid, Now: c.d.now(),
 	})
