@@ -297,7 +297,7 @@ func TestDirectoryInUse(t *testing.T) {
 	r := start(t, "run", "--config", config, "--dir", dir, "--seeds", "http://host0.test/", "--json")
 	eventually(t, time.Minute, "the crawler fetches", func() bool { return web.Report().Requests > 20 || len(r.exited) > 0 })
 	pid := fmt.Sprint(r.cmd.Process.Pid)
-	for _, c := range [][]string{{"run"}, {"inject", "http://h0.test/"}, {"dedup"}} {
+	for _, c := range [][]string{{"run"}, {"inject", "http://h0.test/"}, {"dedup"}, {"db", "refilter"}} {
 		badRun(t, 1, []string{"in use", pid}, append(c, "--config", config, "--dir", dir)...)
 	}
 	if len(r.exited) > 0 {
