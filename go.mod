@@ -25,6 +25,7 @@ require (
 	github.com/hashicorp/hcl/v2 v2.25.0
 	github.com/icholy/digest v1.2.0
 	github.com/itlightning/dateparse v0.2.1
+	github.com/jlaffaye/ftp v0.2.4
 	github.com/klauspost/compress v1.20.4
 	github.com/klippa-app/go-pdfium v1.21.4
 	github.com/knadh/koanf/v2 v2.4.1
@@ -38,6 +39,7 @@ require (
 	github.com/tetratelabs/wazero v1.12.0
 	github.com/zclconf/go-cty v1.20.0
 	go.uber.org/goleak v1.3.0
+	goftp.io/server/v2 v2.0.3
 	golang.org/x/crypto v0.59.0
 	golang.org/x/net v0.62.0
 	golang.org/x/sync v0.25.0

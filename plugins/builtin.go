@@ -45,6 +45,7 @@ import (
 	parsefilterstructured "github.com/gonutch/crawler/plugins/parsefilter-structured"
 	protocolbrowser "github.com/gonutch/crawler/plugins/protocol-browser"
 	protocolfile "github.com/gonutch/crawler/plugins/protocol-file"
+	protocolftp "github.com/gonutch/crawler/plugins/protocol-ftp"
 	protocolhttp "github.com/gonutch/crawler/plugins/protocol-http"
 	scoringdepth "github.com/gonutch/crawler/plugins/scoring-depth"
 	scoringlink "github.com/gonutch/crawler/plugins/scoring-link"
@@ -93,7 +94,7 @@ func Builtins() []sdk.Plugin {
 		mimetypefilter.Plugin(),
 		parsehtml.Plugin(), parseimage.Plugin(), parsejs.Plugin(), parsemetatags.Plugin(), parseoffice.Plugin(), parsepdf.Plugin(), parsesitemap.Plugin(), parsetext.Plugin(), parsexml.Plugin(),
 		parsefiltercss.Plugin(), parsefilterdebug.Plugin(), parsefilterregex.Plugin(), parsefilterstructured.Plugin(),
-		protocolbrowser.Plugin(), protocolfile.Plugin(), protocolhttp.Plugin(),
+		protocolbrowser.Plugin(), protocolfile.Plugin(), protocolftp.Plugin(), protocolhttp.Plugin(),
 		scoringdepth.Plugin(), scoringlink.Plugin(), scoringmetadata.Plugin(), scoringopic.Plugin(), scoringorphan.Plugin(),
 		scoringsimilarity.Plugin(),
 		subcollection.Plugin(),

@@ -178,7 +178,7 @@ func (v *visit) navigation(ctx context.Context, ev *fetch.EventRequestPaused) {
 	params := fetch.ContinueRequestParams{RequestID: ev.RequestID}
 	v.mu.Lock()
 	first := !v.asked
-	again := v.asked && ev.Request.Method == "GET" && sameDocument(ev.Request.URL, v.u)
+	again := v.asked && ev.Request.Method == http.MethodGet && sameDocument(ev.Request.URL, v.u)
 	switch {
 	case first:
 		v.asked = true
@@ -193,7 +193,7 @@ func (v *visit) navigation(ctx context.Context, ev *fetch.EventRequestPaused) {
 		again = false
 		v.refused["max_reloads"]++
 		v.dom, v.loaded = true, true // its parser stops with the attempt
-	case v.steps || ev.Request.Method != "GET":
+	case v.steps || ev.Request.Method != http.MethodGet:
 		v.refused["navigation"]++
 		v.dom, v.loaded = true, true
 	default:

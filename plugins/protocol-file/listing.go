@@ -1,17 +1,15 @@
 package protocolfile
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"html"
 	"io"
 	"io/fs"
-	"net/url"
 	"os"
 	"slices"
 	"strings"
 
+	"github.com/gonutch/crawler/plugins/internal/liblist"
 	"github.com/gonutch/crawler/sdk/extension/protocol"
 )
 
@@ -27,28 +25,11 @@ func (f *Fetcher) list(ctx context.Context, req *protocol.Request, dir *os.File,
 	if !strings.HasSuffix(name, "/") {
 		name += "/"
 	}
-	title := html.EscapeString("Index of " + printable(name))
-	var b bytes.Buffer
-	b.WriteString("<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>" + title + "</title></head>\n<body><h1>" + title + "</h1>\n<ul>\n")
-	if f.cfg.CrawlParent && f.hasParent(name) {
-		b.WriteString("<li><a href=\"../\">../</a></li>\n")
+	var cut bool
+	if out.Body, cut = liblist.Page(name, f.cfg.CrawlParent && f.hasParent(name), names, f.limit(req)); cut {
+		out.Truncated = "length"
 	}
-	const end = "</ul>\n</body></html>\n"
-	limit := f.limit(req)
-	for _, n := range names {
-		line := "<li><a href=\"" + href(n) + "\">" + html.EscapeString(printable(n)) + "</a></li>\n"
-		if int64(b.Len()+len(line)+len(end)) > limit {
-			out.Truncated = "length"
-			break
-		}
-		b.WriteString(line)
-	}
-	b.WriteString(end)
-	out.Body = b.Bytes()
-	if int64(len(out.Body)) > limit { // not even the frame
-		out.Body, out.Truncated = out.Body[:limit], "length"
-	}
-	out.ContentType = "text/html; charset=utf-8"
+	out.ContentType = liblist.ContentType
 	out.Headers.Set("Content-Type", out.ContentType)
 	return nil
 }
@@ -94,16 +75,3 @@ func (f *Fetcher) hasParent(name string) bool {
 	i := strings.LastIndexByte(trimmed, '/')
 	return i >= 0 && trimmed != "" && f.named(max(trimmed[:i], "/"))
 }
-
-// href is name as a relative reference that nothing in it can break out of.
-func href(name string) string {
-	dir := strings.HasSuffix(name, "/")
-	s := "./" + html.EscapeString(url.PathEscape(strings.TrimSuffix(name, "/")))
-	if dir {
-		s += "/"
-	}
-	return s
-}
-
-// printable is name as text; bytes that are no UTF-8 become U+FFFD.
-func printable(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }

@@ -34,15 +34,15 @@ type member struct {
 	attached []int // lengths of the attachments' members, which come last
 }
 
-// uuid appends a random UUID URN in angle brackets (RFC 4122, version 4). WARC
+// uuid returns a random UUID URN in angle brackets (RFC 4122, version 4). WARC
 // asks for unique ids, not for unguessable ones.
-func uuid(b []byte) []byte {
+func uuid() []byte {
 	var u [16]byte
 	binary.LittleEndian.PutUint64(u[:8], rand.Uint64()) //nolint:gosec // see above
 	binary.LittleEndian.PutUint64(u[8:], rand.Uint64()) //nolint:gosec // see above
 	u[6], u[8] = u[6]&0x0f|0x40, u[8]&0x3f|0x80
 	const digits = "0123456789abcdef"
-	b = append(b, "<urn:uuid:"...)
+	b := []byte("<urn:uuid:")
 	for i, c := range u {
 		if i == 4 || i == 6 || i == 8 || i == 10 {
 			b = append(b, '-')
@@ -200,7 +200,7 @@ func appendResponse(b []byte, it *FetchItem, id string) []byte {
 func appendRequest(b []byte, it *FetchItem, response string) []byte {
 	f := &it.Fetch
 	head := bytes.TrimRight(it.Request, "\r\n")
-	b = recordHead(b, "request", string(uuid(nil)), "application/http; msgtype=request", f.FetchTime)
+	b = recordHead(b, "request", string(uuid()), "application/http; msgtype=request", f.FetchTime)
 	b = uriField(b, "WARC-Target-URI", f.URL)
 	b = field(b, "WARC-Concurrent-To", response)
 	b = endHead(b, len(head)+4)
@@ -220,7 +220,7 @@ func (g *Segments) appendInfo(b []byte, file, seg string, at time.Time) []byte {
 	if g.o.UserAgent != "" {
 		info = field(info, "http-header-user-agent", g.o.UserAgent)
 	}
-	b = recordHead(b, "warcinfo", string(uuid(nil)), "application/warc-fields", at)
+	b = recordHead(b, "warcinfo", string(uuid()), "application/warc-fields", at)
 	b = field(b, "WARC-Filename", file)
 	b = endHead(b, len(info))
 	b = append(b, info...)
@@ -264,7 +264,7 @@ func (g *Segments) members(it *FetchItem) member {
 	c := g.compressor()
 	defer g.putCompressor(c)
 	c.out.Reset()
-	id := string(uuid(nil))
+	id := string(uuid())
 	c.raw = appendResponse(c.raw[:0], it, id)
 	c.pack()
 	m := member{response: c.out.Len()}
@@ -289,7 +289,7 @@ func appendAttachment(b []byte, it *FetchItem, a *protocol.Attachment, response 
 	if ct == "" {
 		ct = "application/octet-stream"
 	}
-	b = recordHead(b, "resource", string(uuid(nil)), ct, it.Fetch.FetchTime)
+	b = recordHead(b, "resource", string(uuid()), ct, it.Fetch.FetchTime)
 	b = uriField(b, "WARC-Target-URI", "urn:"+a.Name+":"+it.Fetch.URL)
 	b = field(b, "WARC-Concurrent-To", response)
 	b = field(b, "WARC-Payload-Digest", digest(a.Body))
