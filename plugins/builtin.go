@@ -39,6 +39,7 @@ import (
 	parsesitemap "github.com/gonutch/crawler/plugins/parse-sitemap"
 	parsetext "github.com/gonutch/crawler/plugins/parse-text"
 	parsexml "github.com/gonutch/crawler/plugins/parse-xml"
+	parsezip "github.com/gonutch/crawler/plugins/parse-zip"
 	parsefiltercss "github.com/gonutch/crawler/plugins/parsefilter-css"
 	parsefilterdebug "github.com/gonutch/crawler/plugins/parsefilter-debug"
 	parsefilterregex "github.com/gonutch/crawler/plugins/parsefilter-regex"
@@ -92,7 +93,7 @@ func Builtins() []sdk.Plugin {
 		languageidentifier.Plugin(),
 		microformatsreltag.Plugin(),
 		mimetypefilter.Plugin(),
-		parsehtml.Plugin(), parseimage.Plugin(), parsejs.Plugin(), parsemetatags.Plugin(), parseoffice.Plugin(), parsepdf.Plugin(), parsesitemap.Plugin(), parsetext.Plugin(), parsexml.Plugin(),
+		parsehtml.Plugin(), parseimage.Plugin(), parsejs.Plugin(), parsemetatags.Plugin(), parseoffice.Plugin(), parsepdf.Plugin(), parsesitemap.Plugin(), parsetext.Plugin(), parsexml.Plugin(), parsezip.Plugin(),
 		parsefiltercss.Plugin(), parsefilterdebug.Plugin(), parsefilterregex.Plugin(), parsefilterstructured.Plugin(),
 		protocolbrowser.Plugin(), protocolfile.Plugin(), protocolftp.Plugin(), protocolhttp.Plugin(),
 		scoringdepth.Plugin(), scoringlink.Plugin(), scoringmetadata.Plugin(), scoringopic.Plugin(), scoringorphan.Plugin(),

@@ -1,12 +1,16 @@
 package cycle
 
 import (
+	"archive/zip"
+	"bytes"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gonutch/crawler/core/internal/urlkey"
 )
 
 // rssFeed is a feed of entries "path|title|text"; an entry without a path has a guid.
@@ -74,5 +78,85 @@ func TestFeedEntries(t *testing.T) {
 		if strings.Contains(path, "#") {
 			t.Errorf("%s is still %s", path, status)
 		}
+	}
+}
+
+// zipped is a zip file of "name=text" files.
+func zipped(t *testing.T, files ...string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for _, f := range files {
+		name, text, _ := strings.Cut(f, "=")
+		w, err := z.Create(name)
+		if err == nil {
+			_, err = w.Write([]byte(text))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func file(mime string, body []byte) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", mime)
+		_, _ = w.Write(body)
+	}
+}
+
+// TestArchives: files of archives are parsed by the parsers of their types, and hostile
+// archives cost their own page only.
+func TestArchives(t *testing.T) {
+	inner := zipped(t, "deep.txt=in the inner archive")
+	nested := inner
+	for range 20 {
+		nested = zipped(t, "next.zip="+string(nested))
+	}
+	bomb := zipped(t, "zeros="+strings.Repeat("\x00", 8<<20))
+	w := newWorld(t, map[string]http.HandlerFunc{
+		"/":           page("root", "/x", "/nested", "/bomb"),
+		"/x":      file("application/zip", zipped(t, "a.html=<title>A</title>words of a <a href=http://127.0.0.1/no>x</a><a href=rel.html>y</a>", "d/b.txt=words of b", "inner.zip="+string(inner), "pic.bin=\x00\x01")),
+		"/nested": file("application/zip", nested),
+		"/bomb":   file("application/zip", bomb),
+	}, "plugin.add=[\"parse-zip\"]", "plugin.parse-zip.max_file=1MiB")
+	w.cycle.SetRounds(2)
+	w.run()
+	content := w.idx.docs[w.site.URL+"/x"].Fields["content"]
+	if d := cmp.Diff([]string{"A\nwords of a xy\nwords of b\nin the inner archive"}, content); d != "" {
+		t.Errorf("text of the archive: %s", d)
+	}
+	if _, ok := w.statuses()["/rel.html"]; ok {
+		t.Error("a relative link of a file in an archive was followed")
+	}
+	for path, want := range map[string]string{
+		"/nested": "failed(2,200): documents are nested deeper than parser.members_depth allows",
+		"/bomb":   "failed(2,203): archive: it is a bomb: a file says that it unpacks to more than 200 times its packed size",
+	} {
+		rec, err := w.DB.Get(urlkey.FromURL(w.site.URL + path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := rec.Datum.Metadata.First("parse.status"); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+
+	w.reopen("plugin.add=[\"parse-zip\"]", "parser.members=documents")
+	w.site.set("/nested", nil)
+	w.site.set("/bomb", nil)
+	w.again()
+	want := map[string]string{"/": "root", "/x": "", "/x#a.html": "A", "/x#d/b.txt": "words of b", "/x#inner.zip/deep.txt": "in the inner archive"}
+	if d := cmp.Diff(want, w.indexed()); d != "" {
+		t.Errorf("as documents: index (-want +got):\n%s", d)
+	}
+	w.site.set("/x", nil)
+	w.again()
+	if d := cmp.Diff(map[string]string{"/": "root"}, w.indexed()); d != "" {
+		t.Errorf("the archive is gone: index (-want +got):\n%s", d)
 	}
 }

@@ -105,11 +105,10 @@ func (p *Parser) open(ctx context.Context, c *model.Content, r *chain.ParseResul
 			in.parts = append(in.parts, g)
 			continue
 		}
-		for _, s := range []string{g.parse.Title, strings.TrimPrefix(g.parse.Text, g.parse.Title+"\n")} {
-			if s != "" {
-				text.WriteString("\n" + s)
-			}
+		if !strings.HasPrefix(g.parse.Text, g.parse.Title) { // many parsers put it there
+			text.WriteString("\n" + g.parse.Title)
 		}
+		text.WriteString("\n" + g.parse.Text)
 		if main.Title == "" && len(w.good) == 1 {
 			main.Title, main.Language, main.Charset = g.parse.Title, g.parse.Language, g.parse.Charset
 		}
