@@ -105,7 +105,7 @@ func (p *Parser) open(ctx context.Context, c *model.Content, r *chain.ParseResul
 			in.parts = append(in.parts, g)
 			continue
 		}
-		if !strings.HasPrefix(g.parse.Text, g.parse.Title) { // many parsers put it there
+		if !strings.HasPrefix(g.parse.Text+"\n", g.parse.Title+"\n") { // many parsers put it there
 			text.WriteString("\n" + g.parse.Title)
 		}
 		text.WriteString("\n" + g.parse.Text)
