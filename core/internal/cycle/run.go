@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gonutch/crawler/core/internal/db/crawldb"
+	"github.com/gonutch/crawler/core/internal/frontier"
 	"github.com/gonutch/crawler/core/internal/segment"
 	"github.com/gonutch/crawler/core/internal/step/fetch"
 	"github.com/gonutch/crawler/core/internal/step/index"
@@ -98,6 +99,16 @@ func (r *Runner) Progress() Progress {
 		}
 	}
 	return p
+}
+
+// Waits tells what the URLs of the fetch lists that are worked on wait for, and
+// how many requests may be under way at once. Between rounds there is nothing to
+// tell. Safe for concurrent use.
+func (r *Runner) Waits() (waits []frontier.Wait, threads int) {
+	if r.current.Load() == nil {
+		return nil, 0
+	}
+	return r.eng.Waits(), r.eng.Threads()
 }
 
 // Run crawls until the rounds are done, nothing is left to do, or Stop. Everything up to

@@ -282,3 +282,55 @@ func (h *byTime[P]) Pop() any {
 	q.in = nil
 	return q
 }
+
+// Reasons of Waits.
+const (
+	WaitReady   = "ready"       // could be asked now: a free thread or memory is lacking
+	WaitDelay   = "delay"       // the pause between two requests to the queue
+	WaitBusy    = "connections" // as many requests to the queue are under way as may be
+	WaitBackoff = "backoff"     // the queue failed a short while ago
+	WaitHeld    = "held"        // held back: Retry-After, robots.txt that can't be had, and so on
+)
+
+// Wait is how many items wait for a reason.
+type Wait struct {
+	Reason string
+	Items  int
+	Queues int
+}
+
+// Waits tells what the queued items wait for at now, most items first. It looks
+// at every queue.
+func (f *Frontier[P]) Waits(now time.Time) []Wait {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	sum := map[string]*Wait{}
+	for _, q := range f.queues {
+		n := q.len()
+		if n == 0 {
+			continue
+		}
+		why := WaitReady
+		switch {
+		case q.heldUntil.After(now):
+			why = WaitHeld
+		case q.inFlight >= f.cfg.ThreadsPerQueue:
+			why = WaitBusy
+		case q.backoffUntil.After(now) && q.failures > 0:
+			why = WaitBackoff
+		case q.next.After(now):
+			why = WaitDelay
+		}
+		if sum[why] == nil {
+			sum[why] = &Wait{Reason: why}
+		}
+		sum[why].Items += n
+		sum[why].Queues++
+	}
+	var out []Wait
+	for _, w := range sum {
+		out = append(out, *w)
+	}
+	slices.SortFunc(out, func(a, b Wait) int { return cmp.Or(b.Items-a.Items, cmp.Compare(a.Reason, b.Reason)) })
+	return out
+}

@@ -20,6 +20,7 @@ import (
 	"github.com/gonutch/crawler/core/internal/control"
 	"github.com/gonutch/crawler/core/internal/crawl"
 	"github.com/gonutch/crawler/core/internal/cycle"
+	"github.com/gonutch/crawler/core/internal/frontier"
 	"github.com/gonutch/crawler/sdk/fault"
 )
 
@@ -27,6 +28,7 @@ import (
 // may see it and end it. cycle.Runner is one.
 type Running interface {
 	Progress() cycle.Progress
+	Waits() ([]frontier.Wait, int)
 	Stop()
 }
 
@@ -91,6 +93,8 @@ func Verbs(c *crawl.Crawl, r Running, opensIndex bool) control.Table {
 	t := control.Table{Verbs: map[string]control.Handler{}, Streams: map[string]control.Stream{}}
 	add(t, s, Stats())
 	add(t, s, URL())
+	add(t, s, Explain())
+	add(t, s, Idle())
 	add(t, s, Segments())
 	add(t, s, Page())
 	add(t, s, Search())

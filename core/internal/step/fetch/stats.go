@@ -99,6 +99,12 @@ func Failure(f *segment.Fetch) string {
 // Counts returns the frontier's counts.
 func (e *Engine) Counts() frontier.Counts { return e.front.Counts(e.deps.Now()) }
 
+// Waits tells what the queued URLs wait for.
+func (e *Engine) Waits() []frontier.Wait { return e.front.Waits(e.deps.Now()) }
+
+// Threads is how many requests may be under way.
+func (e *Engine) Threads() int { return e.cfg.Threads }
+
 // Busiest returns the n queues with most URLs.
 func (e *Engine) Busiest(n int) []frontier.QueueState { return e.front.Busiest(n, e.deps.Now()) }
 

@@ -309,6 +309,37 @@ func (x *Indexer) decide(k urlkey.Key) (*fate, error) {
 	return f, nil
 }
 
+// Judgement is what the step would do with a page.
+type Judgement struct {
+	Document *model.Document // it would be sent, before the writers' mappings
+	Writers  []string        // that would get it; empty when exchanges leave it to all
+	Delete   bool            // it would be deleted where it is
+	Why      string          // there is no document: a status, "no content", "noindex", a plugin's id …
+}
+
+// Judge says what the step would do with a page now, and does nothing.
+func (x *Indexer) Judge(ctx context.Context, key urlkey.Key) (Judgement, error) {
+	f, err := x.decide(key)
+	if err != nil {
+		return Judgement{}, err
+	}
+	if !f.del && f.skip == "" {
+		if err := x.documents(ctx, []*fate{f}); err != nil {
+			return Judgement{}, err
+		}
+	}
+	if f.doc != nil && x.Routed {
+		routes, err := x.Plugins.Route(ctx, []*model.Document{f.doc})
+		if err != nil {
+			return Judgement{}, err
+		}
+		if f.to = routes[0].Writers; len(f.to) == 0 {
+			f.doc, f.skip, f.del = nil, "no exchange takes it", true
+		}
+	}
+	return Judgement{Document: f.doc, Writers: f.to, Delete: f.del, Why: f.skip}, nil
+}
+
 // again reports whether a writer is to be sent what it had before, as by a reindex.
 func (f *fate) again() bool {
 	return f.state != nil && slices.ContainsFunc(f.state.Writers, func(w crawldb.WriterState) bool {

@@ -316,6 +316,11 @@ func newScope(from string, r LinkRules) scope {
 	return s
 }
 
+// Check says what a link from one URL to another is by the rules for internal
+// and external links: "", DropInternal or DropExternal. Exemptions are the
+// caller's business.
+func (r LinkRules) Check(from, to string) string { return newScope(from, r).check(to) }
+
 func (s scope) siteOf(url string) string {
 	if s.ByDomain {
 		return urlkey.Domain(url)
