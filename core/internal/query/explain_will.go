@@ -137,6 +137,10 @@ func (e *Explanation) whyThen() string {
 		return fmt.Sprintf(": it is gone (%s) and is looked at again then", r.Protocol)
 	case r.FixedInterval:
 		return fmt.Sprintf(": its seed fixed an interval of %s", span(r.IntervalSeconds))
+	case r.PrevFetchTime.IsZero() && e.Host != nil && len(e.Host.Holds) > 0:
+		return ": its host is held back (" + e.Host.Holds[0].Reason + ")"
+	case r.PrevFetchTime.IsZero() && e.Host != nil && e.Host.FailuresInRow > 0:
+		return fmt.Sprintf(": its host failed %d times in a row", e.Host.FailuresInRow)
 	case r.PrevFetchTime.IsZero():
 		return ""
 	}
@@ -159,6 +163,17 @@ func (e *Explanation) placeText() string {
 	return text
 }
 
+// redirects returns where the page leads instead of having content, or "".
+func (e *Explanation) redirects() string {
+	switch e.Record.StatusName {
+	case model.StatusDBRedirPerm.String(), model.StatusDBRedirTemp.String():
+		if n := len(e.History); n > 0 {
+			return e.History[n-1].Fetch.Location
+		}
+	}
+	return ""
+}
+
 // willIndex is about the page's document.
 func (e *Explanation) willIndex(say sayer) {
 	d := e.Document
@@ -179,7 +194,10 @@ func (e *Explanation) willIndex(say sayer) {
 		}
 		return
 	}
+	to := e.redirects()
 	switch {
+	case !d.Indexed && to != "":
+		say("it is not in the index: it redirects to %s, which is a page of its own", to)
 	case !d.Indexed && e.Record.DuplicateOf != "":
 		say("it is not in the index: it has the content of %s, which is kept", e.Record.DuplicateOf)
 	case !d.Indexed && d.Delete && len(held) > 0:
