@@ -21,6 +21,7 @@ import (
 	"github.com/gonutch/crawler/core/internal/crawl"
 	"github.com/gonutch/crawler/core/internal/cycle"
 	"github.com/gonutch/crawler/core/internal/db/transition"
+	"github.com/gonutch/crawler/core/internal/frontier"
 	"github.com/gonutch/crawler/core/internal/query"
 	"github.com/gonutch/crawler/core/internal/step/inject"
 	"github.com/gonutch/crawler/plugins"
@@ -203,8 +204,9 @@ func TestNoCrawl(t *testing.T) {
 // stoppable is a run that ends when it is told to.
 type stoppable struct{ stop chan struct{} }
 
-func (s *stoppable) Progress() cycle.Progress { return busyProgress() }
-func (s *stoppable) Stop()                    { close(s.stop) }
+func (s *stoppable) Progress() cycle.Progress      { return busyProgress() }
+func (s *stoppable) Waits() ([]frontier.Wait, int) { return nil, 0 }
+func (s *stoppable) Stop()                         { close(s.stop) }
 
 func TestStatusAndStop(t *testing.T) {
 	dir, run := t.TempDir(), &stoppable{make(chan struct{})}

@@ -106,7 +106,7 @@ func (a *IdleAnswer) limit(total int64) string {
 		return 0
 	}
 	switch {
-	case total == 0:
+	case total == 0 && !a.Working:
 		return "the CrawlDB is empty: inject seeds"
 	case a.Working && len(a.Queued) > 0:
 		if a.InFlight >= a.Threads && urls(a.Queued, frontier.WaitReady) > 0 {

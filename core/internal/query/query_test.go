@@ -20,6 +20,7 @@ import (
 	"github.com/gonutch/crawler/core/internal/control"
 	"github.com/gonutch/crawler/core/internal/crawl"
 	"github.com/gonutch/crawler/core/internal/cycle"
+	"github.com/gonutch/crawler/core/internal/frontier"
 	"github.com/gonutch/crawler/core/internal/db/hostdb"
 	"github.com/gonutch/crawler/core/internal/db/transition"
 	"github.com/gonutch/crawler/core/internal/query"
@@ -89,6 +90,9 @@ type fakeRun struct{ stopped, asked atomic.Int32 }
 
 func (f *fakeRun) Progress() cycle.Progress {
 	return cycle.Progress{Round: int(f.asked.Add(1)), Step: "fetch", Busiest: []cycle.HostLoad{{Host: "a.test", Queued: 7}}, Report: cycle.Report{Fetched: 3}}
+}
+func (f *fakeRun) Waits() ([]frontier.Wait, int) {
+	return []frontier.Wait{{Reason: frontier.WaitDelay, Items: 6, Queues: 2}, {Reason: frontier.WaitReady, Items: 2, Queues: 1}}, 10
 }
 func (f *fakeRun) Stop() { f.stopped.Add(1) }
 
@@ -333,6 +337,11 @@ func TestRunning(t *testing.T) {
 	if err != nil || !st.Working || st.Progress.Step != "fetch" || st.Progress.Report.Fetched != 3 || len(st.Progress.Busiest) != 1 {
 		t.Errorf("status: %+v, %v", st, err)
 	}
+	idle, err := query.Ask(t.Context(), socket, query.Idle(), query.IdleQuery{})
+	want := []query.Share{{What: "delay", URLs: 6, Hosts: 2, Share: 0.75}, {What: "ready", URLs: 2, Hosts: 1, Share: 0.25}}
+	if err != nil || !idle.Working || idle.Threads != 10 || !slices.Equal(idle.Queued, want) || !strings.Contains(idle.Limit, "server_delay") {
+		t.Errorf("idle: %+v, %v", idle, err)
+	}
 	enough := errors.New("enough")
 	var rounds []int
 	err = query.Watch(t.Context(), socket.Client, time.Millisecond, func(p cycle.Progress) error {
@@ -341,7 +350,7 @@ func TestRunning(t *testing.T) {
 		}
 		return nil
 	})
-	if !errors.Is(err, enough) || !slices.Equal(rounds, []int{2, 3}) {
+	if !errors.Is(err, enough) || !slices.Equal(rounds, []int{3, 4}) {
 		t.Errorf("watch: %v, %v", rounds, err)
 	}
 	a, err := query.Ask(t.Context(), socket, query.Stop(), query.StopQuery{})
