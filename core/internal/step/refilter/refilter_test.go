@@ -119,7 +119,7 @@ func (b *bench) put(urls ...string) {
 				Fields: model.Fields{"cash": 10, "depth": int64(i)}, Metadata: model.Metadata{"k": {"v"}}, Signature: []byte(u),
 			}})
 			next := urls[(i+1)%len(urls)]
-			segment.PutParse(tx.Tx, seg, k, &segment.Parsed{Outlinks: []segment.Link{{URL: next}}})
+			segment.PutParse(tx.Tx, seg, k, &segment.Parsed{Outlinks: []segment.Link{{URL: next}}}, nil)
 			now, err := b.links.Of(seg, k)
 			if err != nil {
 				return err
