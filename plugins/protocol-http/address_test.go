@@ -149,3 +149,98 @@ func TestDNSCache(t *testing.T) {
 		t.Errorf("%d lookups for %d connections", asked, total)
 	}
 }
+
+// A host that is allowed first and leads inside later, or does both at once: what is
+// checked is what is dialled, each time. 127.0.0.2 stands for the public net.
+func TestRebinding(t *testing.T) {
+	s := testsite.Start(t, testsite.Options{Addrs: []string{"127.0.0.1", "127.0.0.2"}})
+	s.Host("turn.example").Handle("/", closing)
+	s.Host("both.example").Handle("/", closing)
+	public, inside := netip.MustParseAddr("127.0.0.2"), netip.MustParseAddr("127.0.0.1")
+	asked := map[string]int{}
+	f := fetcher(t, allow("127.0.0.2"), func(c *Config) {
+		c.HTTP.DNSCacheTTL = 0
+		c.Lookup = func(_ context.Context, _, host string) ([]netip.Addr, error) {
+			asked[host]++
+			switch {
+			case host == "both.example":
+				return []netip.Addr{inside, netip.MustParseAddr("::ffff:10.0.0.1"), public}, nil
+			case asked[host] == 1:
+				return []netip.Addr{public}, nil
+			}
+			return []netip.Addr{inside}, nil
+		}
+	})
+	port := ":" + strconv.Itoa(s.Port()) + "/"
+	if r := get(t, f, "http://turn.example"+port); r.Status.Code != model.ProtocolSuccess || r.IP != "127.0.0.2" {
+		t.Errorf("first: %v from %s", r.Status, r.IP)
+	}
+	const reason = "address of turn.example (127.0.0.1) is loopback: refused"
+	if r := get(t, f, "http://turn.example"+port); r.Status.Code != model.ProtocolAccessDenied || !strings.Contains(r.Status.Message, reason) {
+		t.Errorf("then: %v", r.Status)
+	}
+	for range 5 {
+		if r := get(t, f, "http://both.example"+port); r.Status.Code != model.ProtocolSuccess || r.IP != "127.0.0.2" {
+			t.Errorf("both at once: %v from %s", r.Status, r.IP)
+		}
+	}
+	for _, r := range s.Requests() {
+		if r.Local == "127.0.0.1" {
+			t.Errorf("%s was asked for inside", r.Host)
+		}
+	}
+}
+
+func TestAddressLists(t *testing.T) {
+	s := testsite.Start(t, testsite.Options{Addrs: []string{"127.0.0.1", "127.0.0.2"}})
+	for _, h := range []string{"127.0.0.1", "127.0.0.2"} {
+		s.Host(h).Page("/", "page")
+	}
+	for _, tc := range []struct {
+		include, exclude []string
+		one, two         bool
+		reason           string
+	}{
+		{nil, nil, true, true, ""},
+		{[]string{"127.0.0.1"}, nil, true, false, "not in http.filter_ipaddress_include"},
+		{[]string{"127.0.0.0/8"}, []string{"127.0.0.2/32"}, true, false, `http.filter_ipaddress_exclude has "127.0.0.2/32"`},
+		{[]string{"localhost"}, nil, true, true, ""},
+		{[]string{"sitelocal"}, nil, false, false, "not in http.filter_ipaddress_include"},
+		{nil, []string{"loopback"}, false, false, `exclude has "loopback"`},
+	} {
+		f := fetcher(t, func(c *Config) { c.HTTP.IPInclude, c.HTTP.IPExclude = tc.include, tc.exclude })
+		for host, want := range map[string]bool{"127.0.0.1": tc.one, "127.0.0.2": tc.two} {
+			r := get(t, f, s.Host(host).URL("/"))
+			if (r.Status.Code == model.ProtocolSuccess) != want || !want && (r.Status.Code != model.ProtocolAccessDenied || !strings.Contains(r.Status.Message, tc.reason)) {
+				t.Errorf("include %q, exclude %q, %s: %v", tc.include, tc.exclude, host, r.Status)
+			}
+		}
+	}
+	cfg := DefaultConfig()
+	cfg.HTTP.AgentName, cfg.HTTP.AgentURL, cfg.HTTP.IPExclude = "b", "https://b.example/", []string{"10.0.0.0/99"}
+	if _, err := NewFetcher(cfg); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), `"10.0.0.0/99"`) {
+		t.Errorf("%v", err)
+	}
+}
+
+// IPv6 and names in other scripts.
+func TestIPv6AndIDN(t *testing.T) {
+	l, err := net.Listen("tcp", "[::1]:0")
+	if err != nil {
+		t.Skipf("no IPv6 on this machine: %v", err)
+	}
+	_ = l.Close()
+	s := testsite.Start(t, testsite.Options{Addrs: []string{"::1", "127.0.0.1"}})
+	s.Host("::1").Page("/", "six")
+	s.Host("xn--bcher-kva.example").Page("/", "idn")
+	port := ":" + strconv.Itoa(s.Port()) + "/"
+	f := fetcher(t, names(map[string]string{"xn--bcher-kva.example": "::1"}))
+	for url, want := range map[string]string{
+		"http://[::1]" + port: "six", "http://[0:0::1]" + port: "six",
+		"http://b\u00fccher.example" + port: "idn", "http://B%C3%9CCHER.example" + port: "idn", "http://xn--bcher-kva.example" + port: "idn",
+	} {
+		if r := get(t, f, url); string(r.Body) != want || r.IP != "::1" {
+			t.Errorf("%s: %v %q from %s", url, r.Status, r.Body, r.IP)
+		}
+	}
+}

@@ -232,8 +232,11 @@ func (e *Engine) finishRobots(ctx context.Context, t *robotsTask, resp *protocol
 	c.mu.Unlock()
 	entry := robots.Update(before, answer, now, e.cfg.Robots.Policy)
 	failed := ""
-	if !entry.FailingSince.IsZero() {
+	switch {
+	case !entry.FailingSince.IsZero():
 		failed = entry.Reason
+	case answer.Status.HTTP == 0: // such as an address that is refused
+		failed = answer.Status.String()
 	}
 	if err := e.deps.Robots.SaveRobots(hostdb.Robots{
 		Origin: t.origin, Status: answer.Status.HTTP, Body: entry.Encode(), Fetched: now, Expires: entry.Expires, Error: failed,

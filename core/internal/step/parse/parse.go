@@ -187,6 +187,7 @@ const (
 	DropDuplicate = "duplicate"
 	DropLimit     = "max_outlinks"
 	DropError     = "plugin_error"
+	DropFile      = "file_link" // from a page of another scheme to a local file
 )
 
 // Outlinks returns the links of page from that count, normalized, in page
@@ -224,6 +225,8 @@ func (p *Parser) Outlinks(ctx context.Context, from string, links []model.Outlin
 				drops[r.Plugin]++
 			case r.URL == from:
 				drops[DropSelf]++
+			case toFile(from, r.URL): // a normalizer's doing
+				drops[DropFile]++
 			case p.tooLong(r.URL): // normalizers may lengthen it
 				drops[DropLength]++
 			case len(out) >= limit:
@@ -266,6 +269,10 @@ func (p *Parser) candidates(ctx context.Context, rule scope, links []model.Outli
 			drops[DropLength]++
 			continue
 		}
+		if toFile(rule.from, l.URL) {
+			drops[DropFile]++
+			continue
+		}
 		switch rule.check(l.URL) {
 		case DropInternal:
 			drops[DropInternal]++
@@ -300,6 +307,16 @@ func (p *Parser) candidates(ctx context.Context, rule scope, links []model.Outli
 	var err error
 	c.results, err = p.plugins.NormalizeFilter(ctx, urlnormalizer.ScopeOutlink, urls)
 	return c, err
+}
+
+// toFile reports whether a page that is no local file points at one: strangers
+// have no say in which files are read.
+func toFile(from, to string) bool { return isFile(to) && !isFile(from) }
+
+func isFile(url string) bool {
+	const scheme = "file:"
+	url = strings.TrimSpace(url)
+	return len(url) >= len(scheme) && strings.EqualFold(url[:len(scheme)], scheme)
 }
 
 // scope judges links as internal or external to a page.
@@ -366,6 +383,8 @@ func (p *Parser) Redirect(ctx context.Context, from, target string) (url, droppe
 		return "", r.Plugin, nil
 	case r.URL == from:
 		return "", DropSelf, nil
+	case toFile(from, r.URL):
+		return "", DropFile, nil
 	case p.tooLong(r.URL):
 		return "", DropLength, nil
 	}
