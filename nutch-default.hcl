@@ -701,9 +701,9 @@ fetcher {
   # Nutch: fetcher.store.robotstxt
   store_robotstxt = false
 
-  # Tell publisher plugins what is fetched.
+  # Tell publisher plugins what is fetched; there is none unless plugin { add } names it.
   # Nutch: fetcher.publisher
-  publisher = false
+  publisher = true
 }
 
 parser {

@@ -48,6 +48,8 @@ import (
 	protocolfile "github.com/gonutch/crawler/plugins/protocol-file"
 	protocolftp "github.com/gonutch/crawler/plugins/protocol-ftp"
 	protocolhttp "github.com/gonutch/crawler/plugins/protocol-http"
+	publishjsonl "github.com/gonutch/crawler/plugins/publish-jsonl"
+	publishnats "github.com/gonutch/crawler/plugins/publish-nats"
 	scoringdepth "github.com/gonutch/crawler/plugins/scoring-depth"
 	scoringlink "github.com/gonutch/crawler/plugins/scoring-link"
 	scoringmetadata "github.com/gonutch/crawler/plugins/scoring-metadata"
@@ -96,6 +98,7 @@ func Builtins() []sdk.Plugin {
 		parsehtml.Plugin(), parseimage.Plugin(), parsejs.Plugin(), parsemetatags.Plugin(), parseoffice.Plugin(), parsepdf.Plugin(), parsesitemap.Plugin(), parsetext.Plugin(), parsexml.Plugin(), parsezip.Plugin(),
 		parsefiltercss.Plugin(), parsefilterdebug.Plugin(), parsefilterregex.Plugin(), parsefilterstructured.Plugin(),
 		protocolbrowser.Plugin(), protocolfile.Plugin(), protocolftp.Plugin(), protocolhttp.Plugin(),
+		publishjsonl.Plugin(), publishnats.Plugin(),
 		scoringdepth.Plugin(), scoringlink.Plugin(), scoringmetadata.Plugin(), scoringopic.Plugin(), scoringorphan.Plugin(),
 		scoringsimilarity.Plugin(),
 		subcollection.Plugin(),

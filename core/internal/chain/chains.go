@@ -64,6 +64,7 @@ type Options struct {
 	ParseTimeout  time.Duration // of one parser call; 0 means the host's time limit for calls
 	CacheBytes    int64         // bound of the result cache, 64 MiB; negative means no cache
 	EventQueue    int           // events waiting for each publisher, 1024
+	EventFlush    time.Duration // for publishers to say what they still have when the chains are closed; 5 s
 	Logger        hclog.Logger  // nil logs nothing
 }
 
@@ -87,6 +88,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.FetchGrace == 0 {
 		o.FetchGrace = 10 * time.Second
+	}
+	if o.EventFlush == 0 {
+		o.EventFlush = 5 * time.Second
 	}
 	if o.CacheBytes == 0 {
 		o.CacheBytes = 64 << 20
@@ -168,7 +172,9 @@ func closeLocal(members map[string]*member) error {
 // the plugins that run inside this process. It is safe to call twice.
 func (c *Chains) Close(ctx context.Context) error {
 	c.closeOnce.Do(func() {
-		c.publish.close(ctx)
+		flush, cancel := context.WithTimeout(ctx, c.opts.EventFlush)
+		c.publish.close(flush)
+		cancel()
 		c.closeErr = errors.Join(c.writers.close(ctx), closeLocal(c.members))
 	})
 	return c.closeErr

@@ -102,5 +102,10 @@ func (p *publishers) close(ctx context.Context) {
 		p.wg.Wait()
 		unhook()
 		p.stop()
+		for _, q := range p.queues {
+			if n := q.dropped.Load(); n > 0 {
+				q.log.Warn("events were lost: the publisher could not keep up or failed", "plugin", q.stage.m.id, "count", n)
+			}
+		}
 	})
 }

@@ -93,6 +93,9 @@ func (p *reportPrinter) done(r *cycle.Report, now time.Time) {
 		p.line("orphaned", "%s: %s", number(n), counts(r.Orphaned, 5))
 	}
 	p.indexed(r)
+	if r.EventsLost > 0 {
+		p.line("events lost", "%s, which publishers could not take", number(r.EventsLost))
+	}
 	if len(r.Poisonous) > 0 {
 		p.line("poisonous", "%s that plugins died of:", plural(int64(len(r.Poisonous)), "URL"))
 		for _, u := range r.Poisonous[:min(len(r.Poisonous), 5)] {

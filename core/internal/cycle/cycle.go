@@ -165,6 +165,9 @@ type deps struct {
 // newSummary returns an empty summary that is told of plugins' failures from now on.
 func (d *deps) newSummary() *Summary {
 	sum := &Summary{}
+	if d.publishes() {
+		sum.lost = func() int64 { return d.Chains.Counters()["publish.dropped"] }
+	}
 	d.failed, d.Parser.Failed, d.Applier.Failed = sum.failed, sum.failed, sum.failed
 	return sum
 }
@@ -301,7 +304,9 @@ func (d *deps) newEngine(ctx context.Context, p *pipeline) (*fetch.Engine, error
 	if err != nil {
 		return nil, err
 	}
-	return fetch.New(d.cfg.Fetch, fetch.Deps{
+	cfg := d.cfg.Fetch
+	cfg.Publish = d.publishes()
+	return fetch.New(cfg, fetch.Deps{
 		Fetcher: d.Chains, Robots: hostRobots{d.Hosts, d.Store}, Sink: p.sink, Log: d.Log.Named("fetch"), Now: d.now, AllowPrivate: allow,
 	}), nil
 }

@@ -382,6 +382,7 @@ func (p *pipeline) parseOne(ctx context.Context, w *work) error {
 		}
 		w.page.Parsed = parsed
 		p.sum.parsed(parsed)
+		p.c.report(w)
 		if parsed.Status.Minor == model.ParseSuccessRedirect && len(parsed.Status.Args) > 0 {
 			return p.refresh(ctx, w, parsed)
 		}

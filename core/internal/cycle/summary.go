@@ -18,8 +18,9 @@ import (
 
 // Summary counts what a command did, for its report. It is safe for concurrent use.
 type Summary struct {
-	mu sync.Mutex
-	s  Report
+	lost func() int64 // events that publishers could not take so far; may be nil
+	mu   sync.Mutex
+	s    Report
 	// poisoned are the URLs in s.Poisonous: one may fail at several plugins and as the
 	// target of many links.
 	poisoned map[string]bool
@@ -80,6 +81,7 @@ type Report struct {
 	Incomplete []string         `json:"writers_incomplete,omitempty"` // index writers that lack what was sent before they came
 	Rejected   map[string]int64 `json:"rejected,omitempty"`           // URLs generate passed over by reason
 	Poisonous  []string         `json:"poisonous,omitempty"`          // URLs that plugins died of, the reason with each; at most maxPoisonous
+	EventsLost int64            `json:"events_lost,omitempty"`        // fetch events that publishers could not take
 	Elapsed    time.Duration    `json:"elapsed_ns"`
 	NextDue    time.Time        `json:"next_due,omitzero"`
 	Stopped    string           `json:"stopped,omitempty"` // why the run ended early
@@ -191,6 +193,9 @@ func (s *Summary) Report() Report {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.s
+	if s.lost != nil {
+		r.EventsLost = s.lost()
+	}
 	for _, m := range []*map[string]int64{&r.Status, &r.Failures, &r.Truncated, &r.Released, &r.ParseFails, &r.Dropped, &r.Updated, &r.Orphaned, &r.Skipped, &r.Rejected} {
 		*m = maps.Clone(*m)
 	}
