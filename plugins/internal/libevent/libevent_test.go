@@ -11,7 +11,7 @@ import (
 func TestJSON(t *testing.T) {
 	at := time.Unix(1, 5e6)
 	for want, ev := range map[string]publisher.Event{
-		`{"eventType":"START","url":"u","timestamp":1005}`:                                    {Type: publisher.Start, URL: "u", Time: at},
+		`{"eventType":"START","url":"u","timestamp":1005}`:                                   {Type: publisher.Start, URL: "u", Time: at},
 		`{"eventType":"END","eventData":{"status":"fetch_gone"},"url":"u","timestamp":1005}`: {Type: publisher.End, URL: "u", Time: at, Data: model.Metadata{"status": {"fetch_gone"}}},
 		`{"eventType":"REPORT","eventData":{"outlinks":[{"anchor":"x","url":"a"},{"anchor":"","url":"b"}],"title":"t"},"url":"u","timestamp":1005}`: {
 			Type: publisher.Report, URL: "u", Time: at, Data: model.Metadata{"title": {"t"}, "outlinks": {"a", "b"}, "anchors": {"x", ""}},
