@@ -39,14 +39,14 @@ else
 endif
 
 test: ## run all tests but the long ones
-	@test -d .bin/engines/solr/classes || echo 'Skipped: tests with real Solr and OpenSearch servers; "make engines" fetches them (needs Java 17 and Maven).'
+	@test -d .bin/engines/tika/classes || echo 'Skipped: tests with real Solr and OpenSearch servers and Tika; "make engines" fetches them (needs Java 17 and Maven).'
 	@status=0; \
 	$(GO) test -race -timeout 20m $(RACE_PKGS) || status=1; \
 	$(GO) test -timeout 20m $(OTHER_PKGS) || status=1; \
 	exit $$status
 
-engines: ## fetch real search engines for the tests (needs Java 17 and Maven): Solr, OpenSearch into .bin/engines
-	@set -e; for e in opensearch solr; do \
+engines: ## fetch real engines for the tests (needs Java 17 and Maven): Solr, OpenSearch, Tika's parsers into .bin/engines
+	@set -e; for e in opensearch solr tika; do \
 		mvn -q -B -f sdk/testengine/$$e/pom.xml dependency:copy-dependencies -DoutputDirectory=$(BIN)/engines/$$e/lib; \
 		javac -nowarn -d $(BIN)/engines/$$e/classes -cp "$(BIN)/engines/$$e/lib/*" sdk/testengine/$$e/*.java; \
 	done

@@ -38,6 +38,7 @@ import (
 	parsepdf "github.com/gonutch/crawler/plugins/parse-pdf"
 	parsesitemap "github.com/gonutch/crawler/plugins/parse-sitemap"
 	parsetext "github.com/gonutch/crawler/plugins/parse-text"
+	parsetika "github.com/gonutch/crawler/plugins/parse-tika"
 	parsexml "github.com/gonutch/crawler/plugins/parse-xml"
 	parsezip "github.com/gonutch/crawler/plugins/parse-zip"
 	parsefiltercss "github.com/gonutch/crawler/plugins/parsefilter-css"
@@ -95,7 +96,7 @@ func Builtins() []sdk.Plugin {
 		languageidentifier.Plugin(),
 		microformatsreltag.Plugin(),
 		mimetypefilter.Plugin(),
-		parsehtml.Plugin(), parseimage.Plugin(), parsejs.Plugin(), parsemetatags.Plugin(), parseoffice.Plugin(), parsepdf.Plugin(), parsesitemap.Plugin(), parsetext.Plugin(), parsexml.Plugin(), parsezip.Plugin(),
+		parsehtml.Plugin(), parseimage.Plugin(), parsejs.Plugin(), parsemetatags.Plugin(), parseoffice.Plugin(), parsepdf.Plugin(), parsesitemap.Plugin(), parsetext.Plugin(), parsetika.Plugin(), parsexml.Plugin(), parsezip.Plugin(),
 		parsefiltercss.Plugin(), parsefilterdebug.Plugin(), parsefilterregex.Plugin(), parsefilterstructured.Plugin(),
 		protocolbrowser.Plugin(), protocolfile.Plugin(), protocolftp.Plugin(), protocolhttp.Plugin(),
 		publishjsonl.Plugin(), publishnats.Plugin(),

@@ -11,7 +11,7 @@ import (
 
 // needServer are plugins that open a connection; their own tests run the suite with a
 // server or browser.
-var needServer = []string{"indexer-elastic", "indexer-solr", "protocol-browser"}
+var needServer = []string{"indexer-elastic", "indexer-solr", "parse-tika", "protocol-browser"}
 
 // TestConformance runs the suite that third-party plugins are held to over every
 // built-in, with the suite's own samples; the plugins' tests have further ones.
