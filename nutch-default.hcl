@@ -75,7 +75,8 @@ plugin {
   # Type: duration, min 10ms
   watch_interval = "1s"
 
-  # Threads a Go plugin may run at once (GOMAXPROCS); 0 lets it use all.
+  # Threads a Go plugin may run at once (GOMAXPROCS); 0 is half of the machine's, at
+  # least one: the core and the other plugins work at the same time.
   # Type: int, min 0, max 1024
   gomaxprocs = 0
 
@@ -97,7 +98,7 @@ plugin {
 
   # How long a call waits for more records before it goes out.
   # Type: duration, min 0s, max 1s
-  batch_wait = "2ms"
+  batch_wait = "10ms"
 
   # Greatest answer taken from a plugin in one message.
   # Type: size, min 1MiB, max 1GiB
@@ -937,7 +938,7 @@ store {
 
   # Memory for what is written before it goes to a file.
   # Type: size, min 1MiB, max 1GiB
-  memtable_size = "16MiB"
+  memtable_size = "64MiB"
 
   # Bytes of changes committed at once at most.
   # Type: size, min 64KiB, max 256MiB

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
+	"runtime/pprof"
 	"syscall"
 
 	"golang.org/x/term"
@@ -76,10 +78,37 @@ func serve(id string) int {
 			return cli.ExitError
 		}
 		if m.ID == id {
+			defer profile(id)()
 			sdk.Main(p)
 			return cli.ExitDone
 		}
 	}
 	fmt.Fprintf(os.Stderr, "crawler: no built-in plugin %q\n", id)
 	return cli.ExitUsage
+}
+
+// profileDir names the folder that plugin processes write CPU profiles to, each in
+// a file of its id. It reaches them when plugin { environment } names it.
+const profileDir = "CRAWLER_PROFILE_DIR"
+
+// profile writes a CPU profile until the function it returns is called.
+func profile(id string) (stop func()) {
+	dir := os.Getenv(profileDir)
+	if dir == "" {
+		return func() {}
+	}
+	f, err := os.Create(filepath.Join(dir, id))
+	if err == nil {
+		err = pprof.StartCPUProfile(f)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "write profile:", err)
+		return func() {}
+	}
+	return func() {
+		pprof.StopCPUProfile()
+		if err := f.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, "write profile:", err)
+		}
+	}
 }

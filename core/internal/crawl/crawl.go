@@ -375,7 +375,7 @@ func hostOptions(c *config.Config) (pluginhost.Options, error) {
 	}
 	procs := p.MaxProcs
 	if procs == 0 {
-		procs = runtime.NumCPU()
+		procs = max(1, runtime.NumCPU()/2)
 	}
 	return pluginhost.Options{
 		StartTimeout: p.StartTimeout.D(), CallTimeout: p.CallTimeout.D(), StopTimeout: p.StopTimeout.D(),

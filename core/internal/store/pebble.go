@@ -20,7 +20,7 @@ func (s *Store) openPebble(o Options, fresh bool) error {
 		cacheSize = 128 << 20
 	}
 	if memTable == 0 {
-		memTable = 16 << 20
+		memTable = 64 << 20
 	}
 	cache := pebble.NewCache(cacheSize)
 	defer cache.Unref()

@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/experimental"
 
 	"github.com/gonutch/crawler/sdk/handshake"
 	"github.com/gonutch/crawler/sdk/internal/wire"
@@ -15,6 +16,9 @@ import (
 const (
 	bufferSize = 128 << 10
 	windowSize = 4 << 20
+	// streamWorkers is how many goroutines wait for calls: their stacks have grown
+	// already. Calls beyond them get goroutines of their own.
+	streamWorkers = 8
 )
 
 // ServerOptions are the options of every plugin's gRPC server: limits of
@@ -25,7 +29,7 @@ func ServerOptions(maxMessage int, log hclog.Logger) []grpc.ServerOption {
 		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(math.MaxInt32),
 		grpc.ReadBufferSize(bufferSize), grpc.WriteBufferSize(bufferSize),
 		grpc.InitialWindowSize(windowSize), grpc.InitialConnWindowSize(windowSize),
-		grpc.MaxConcurrentStreams(math.MaxUint32),
+		grpc.MaxConcurrentStreams(math.MaxUint32), grpc.NumStreamWorkers(streamWorkers), experimental.BufferPool(new(pool)),
 		grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (resp any, err error) {
 			ctx = hclog.WithContext(ctx, log)
 			err = Safely(ctx, func() error { resp, err = next(ctx, req); return err })
@@ -59,6 +63,9 @@ func DialOptions(maxMessage int) []grpc.DialOption {
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
 		grpc.WithReadBufferSize(bufferSize), grpc.WithWriteBufferSize(bufferSize),
 		grpc.WithInitialWindowSize(windowSize), grpc.WithInitialConnWindowSize(windowSize),
+		// What is tried again, and where, is the caller's to say: gRPC need not keep the
+		// messages for it.
+		grpc.WithDisableRetry(), experimental.WithBufferPool(new(pool)),
 	}
 }
 
