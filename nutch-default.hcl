@@ -934,7 +934,7 @@ indexer {
 store {
   # Memory for blocks of the store.
   # Type: size, min 1MiB
-  cache_size = "128MiB"
+  cache_size = "192MiB"
 
   # Memory for what is written before it goes to a file.
   # Type: size, min 1MiB, max 1GiB

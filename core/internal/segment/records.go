@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -213,11 +214,12 @@ func decodeDropped(d *store.Decoder) map[string]int64 {
 	return m
 }
 
-// pack returns version, length and the S2 form of raw.
-func pack(version byte, raw []byte) []byte { //nolint:unparam // each part has a version of its own
-	b := make([]byte, 1+s2.MaxEncodedLen(len(raw)))
-	b[0] = version
-	return b[:1+len(s2.Encode(b[1:], raw))]
+// pack appends version, length and the S2 form of raw to b.
+func pack(b []byte, version byte, raw []byte) []byte { //nolint:unparam // each part has a version of its own
+	b = slices.Grow(b, 1+s2.MaxEncodedLen(len(raw)))
+	b = append(b, version)
+	n := len(b)
+	return b[:n+len(s2.Encode(b[n:cap(b)], raw))]
 }
 
 // maxUnpacked bounds what a damaged value can ask for.
@@ -298,13 +300,14 @@ func PutParse(tx *store.Tx, seg string, key urlkey.Key, p *Parsed, f *Fetch) {
 }
 
 func putParse(tx *store.Tx, seg string, key urlkey.Key, p *Parsed) {
-	tx.Set(PartKey(seg, PartParseData, key), appendParseData(nil, p))
+	tx.SetFunc(PartKey(seg, PartParseData, key), func(b []byte) []byte { return appendParseData(b, p) })
 	if p.Text != "" {
-		tx.Set(PartKey(seg, PartParseText, key), pack(textVersion, []byte(p.Text)))
+		text := []byte(p.Text)
+		tx.SetFunc(PartKey(seg, PartParseText, key), func(b []byte) []byte { return pack(b, textVersion, text) })
 	}
 	if len(p.Outlinks) > 0 {
 		raw := appendOutlinks(make([]byte, 0, 96*len(p.Outlinks)), p.Outlinks)
-		tx.Set(PartKey(seg, PartOutlinks, key), pack(outlinksVersion, raw))
+		tx.SetFunc(PartKey(seg, PartOutlinks, key), func(b []byte) []byte { return pack(b, outlinksVersion, raw) })
 	}
 	c := Counts{Parsed: 1}
 	if !p.Status.OK() {

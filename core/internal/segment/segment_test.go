@@ -550,7 +550,7 @@ func FuzzFetch(f *testing.F) {
 
 func FuzzParse(f *testing.F) {
 	p := Parsed{Title: "t", Dropped: map[string]int64{"a": 1}, ParseMeta: model.Metadata{"k": {"v"}}}
-	f.Add(appendParseData(nil, &p), pack(outlinksVersion, appendOutlinks(nil, []Link{{URL: "u", Anchor: "a"}})))
+	f.Add(appendParseData(nil, &p), pack(nil, outlinksVersion, appendOutlinks(nil, []Link{{URL: "u", Anchor: "a"}})))
 	f.Fuzz(func(t *testing.T, data, links []byte) {
 		var rec, again Parsed
 		if decodeParseData([]byte("P"), data, &rec) == nil {
@@ -560,7 +560,7 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 		if ls, err := decodeOutlinks([]byte("P"), links); err == nil {
-			again, err := decodeOutlinks([]byte("P"), pack(outlinksVersion, appendOutlinks(nil, ls)))
+			again, err := decodeOutlinks([]byte("P"), pack(nil, outlinksVersion, appendOutlinks(nil, ls)))
 			must(t, err)
 			if d := cmp.Diff(ls, again, cmpopts.EquateEmpty()); d != "" {
 				t.Fatal(d)

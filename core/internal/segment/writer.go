@@ -95,7 +95,11 @@ func (g *Segments) CommitFetches(ctx context.Context, seg string, items []FetchI
 // append writes the members, opening and closing files as needed, and syncs.
 // lengths gets the durable length of every file written to.
 func (w *writer) append(items []FetchItem, packed []member, lengths map[string]int64) error {
-	var buf []byte // written at once per file
+	size := 1 << 10
+	for i := range packed {
+		size += len(packed[i].data)
+	}
+	buf := make([]byte, 0, size) // written at once per file
 	flush := func() error {
 		if w.file == nil || len(buf) == 0 {
 			return nil

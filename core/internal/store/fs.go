@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -114,7 +115,11 @@ func (g *gate) open(op func() (vfs.File, error)) (vfs.File, error) {
 }
 
 func (g *gate) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	return g.open(func() (vfs.File, error) { return g.FS.Create(name, c) })
+	f, err := g.open(func() (vfs.File, error) { return g.FS.Create(name, c) })
+	if err == nil && strings.HasSuffix(name, ".sst") {
+		f = &tableFile{File: f}
+	}
+	return f, err
 }
 
 func (g *gate) OpenReadWrite(name string, c vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {

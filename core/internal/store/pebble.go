@@ -17,7 +17,7 @@ const formatMajorVersion = pebble.FormatTableFormatV6
 func (s *Store) openPebble(o Options, fresh bool) error {
 	cacheSize, memTable := o.CacheSize, o.MemTableSize
 	if cacheSize == 0 {
-		cacheSize = 128 << 20
+		cacheSize = 192 << 20
 	}
 	if memTable == 0 {
 		memTable = 64 << 20

@@ -57,6 +57,8 @@ func TestTxReadsItsOwnWrites(t *testing.T) {
 		wantValue(t, tx, "C1", "old")
 		tx.Set([]byte("C1"), []byte("new"))
 		tx.Set([]byte("C2"), nil)
+		tx.SetFunc([]byte("C3"), func(b []byte) []byte { return append(b, "made in place"...) })
+		wantValue(t, tx, "C3", "made in place")
 		wantValue(t, tx, "C1", "new")
 		if v, _ := tx.Get([]byte("C2")); v == nil {
 			t.Error("an empty value reads as absent")

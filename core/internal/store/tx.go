@@ -107,6 +107,15 @@ func (tx *Tx) Set(key, value []byte) {
 	o.val, o.valN = tx.put(value)
 }
 
+// SetFunc is Set for a value that f appends to what it is given: the value is made
+// in place. f must not use the Tx.
+func (tx *Tx) SetFunc(key []byte, f func([]byte) []byte) {
+	o, _ := tx.at(key)
+	n := len(tx.arena)
+	tx.arena = f(tx.arena)
+	o.kind, o.val, o.valN = opSet, uint32(n), uint32(len(tx.arena)-n) //nolint:gosec // a batch is bounded far below 4 GiB
+}
+
 // Delete removes key.
 func (tx *Tx) Delete(key []byte) {
 	o, _ := tx.at(key)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/gonutch/crawler/core/internal/store"
@@ -172,29 +173,31 @@ func (d *deduper) portion(tx *Tx, at []byte) (next []byte, big [][]byte, err err
 		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, it.Close()) }()
+	all, err := d.db.s.Iter([]byte{store.PrefixSignature}, []byte{store.PrefixSignature + 1})
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, all.Close()) }()
+	var groups [][]urlkey.Key
 	n := 0
 	for ok := it.First(); ok; {
 		if n >= dedupPortion {
-			return append([]byte(nil), it.Key()...), big, nil
+			next = append([]byte(nil), it.Key()...)
+			break
 		}
 		sig, _, valid := splitSignature(it.Key())
 		if !valid {
 			return nil, nil, store.Corrupt(it.Key(), errors.New("no signature"))
 		}
 		sig = bytes.Clone(sig)
-		members, err := d.members(sig, smallGroup+1)
-		if err != nil {
-			return nil, nil, err
-		}
+		members := members(all, sig, smallGroup+1)
 		if len(members) > smallGroup {
 			big = append(big, sig)
 			n += smallGroup
 			ok = it.Seek(store.After(signatureKey(store.PrefixDedupDirty, sig, "")))
 			continue
 		}
-		if err := d.small(tx, members); err != nil {
-			return nil, nil, err
-		}
+		groups = append(groups, members)
 		end := store.After(signatureKey(store.PrefixDedupDirty, sig, ""))
 		for ; ok && bytes.Compare(it.Key(), end) < 0; ok = it.Next() {
 			tx.Tx.Delete(it.Key())
@@ -202,21 +205,25 @@ func (d *deduper) portion(tx *Tx, at []byte) (next []byte, big [][]byte, err err
 			n++
 		}
 	}
-	return nil, big, nil
+	if err := tx.Load(slices.Concat(groups...)); err != nil {
+		return nil, nil, err
+	}
+	for _, g := range groups {
+		if err := d.small(tx, g); err != nil {
+			return nil, nil, err
+		}
+	}
+	return next, big, nil
 }
 
-// members returns up to limit keys with the signature.
-func (d *deduper) members(sig []byte, limit int) (keys []urlkey.Key, err error) {
+// members returns up to limit keys with the signature; all iterates over the
+// signature index.
+func members(all *store.Iter, sig []byte, limit int) (keys []urlkey.Key) {
 	prefix := signatureKey(store.PrefixSignature, sig, "")
-	it, err := d.db.s.Iter(prefix, store.After(prefix))
-	if err != nil {
-		return nil, err
+	for ok := all.Seek(prefix); ok && len(keys) < limit && bytes.HasPrefix(all.Key(), prefix); ok = all.Next() {
+		keys = append(keys, keyAfter(all.Key(), len(prefix)))
 	}
-	defer func() { err = errors.Join(err, it.Close()) }()
-	for ok := it.First(); ok && len(keys) < limit; ok = it.Next() {
-		keys = append(keys, keyAfter(it.Key(), len(prefix)))
-	}
-	return keys, nil
+	return keys
 }
 
 // candidate is a page that may win.

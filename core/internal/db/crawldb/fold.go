@@ -163,7 +163,10 @@ func (db *DB) readPortion(ctx context.Context, at []byte, now time.Time, score S
 	if err != nil {
 		return nil, err
 	}
-	err = db.fillPortion(p, it)
+	recs, err := db.records() // newer than the watch, so no change is missed
+	if err == nil {
+		err = errors.Join(db.fillPortion(p, it, recs), recs.Close())
+	}
 	if err = errors.Join(err, it.Close()); err == nil {
 		err = db.rate(ctx, p.items, now, score)
 	}
@@ -174,7 +177,9 @@ func (db *DB) readPortion(ctx context.Context, at []byte, now time.Time, score S
 	return p, nil
 }
 
-func (db *DB) fillPortion(p *portion, it *store.Iter) error {
+// fillPortion reads effects from it and their records from recs: both come in key
+// order, and moving an iterator on is cheaper than looking up each key.
+func (db *DB) fillPortion(p *portion, it, recs *store.Iter) error {
 	p.items = make([]folded, 0, db.size.fold)
 	olds := make([]Record, db.size.fold)
 	for ok := it.First(); ok; ok = it.Next() {
@@ -188,12 +193,10 @@ func (db *DB) fillPortion(p *portion, it *store.Iter) error {
 			return err
 		}
 		old := &olds[len(p.items)]
-		k := recordKey(f.key)
-		had, err := db.s.View(k, func(v []byte) error { return decodeRecord(k, v, old) })
-		if err != nil {
-			return err
-		}
-		if had {
+		if k := recordKey(f.key); at(recs, k) {
+			if err := decodeRecord(k, recs.Value(), old); err != nil {
+				return err
+			}
 			f.old = old
 		}
 		p.items = append(p.items, f)

@@ -154,11 +154,18 @@ func (a *Applier) Apply(ctx context.Context, pages []Page, now time.Time) (Resul
 	if err != nil {
 		return res, err
 	}
+	keys := make([]urlkey.Key, len(prep))
+	for i := range prep {
+		keys[i] = prep[i].Key
+	}
 	err = a.db.Update(ctx, func(tx *crawldb.Tx) error {
 		res.Applied, res.Skipped = 0, 0
 		clear(res.ByStatus)
 		clear(res.Leased)
 		clear(res.Dropped)
+		if err := tx.Load(keys); err != nil {
+			return err
+		}
 		for i := range prep {
 			status, err := a.apply(tx, &prep[i], now)
 			if err == nil && status != 0 && prep[i].Follow && prep[i].FollowTarget() != "" {
