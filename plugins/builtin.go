@@ -30,6 +30,7 @@ import (
 	languageidentifier "github.com/gonutch/crawler/plugins/language-identifier"
 	microformatsreltag "github.com/gonutch/crawler/plugins/microformats-reltag"
 	mimetypefilter "github.com/gonutch/crawler/plugins/mimetype-filter"
+	parseext "github.com/gonutch/crawler/plugins/parse-ext"
 	parsehtml "github.com/gonutch/crawler/plugins/parse-html"
 	parseimage "github.com/gonutch/crawler/plugins/parse-image"
 	parsejs "github.com/gonutch/crawler/plugins/parse-js"
@@ -43,6 +44,7 @@ import (
 	parsezip "github.com/gonutch/crawler/plugins/parse-zip"
 	parsefiltercss "github.com/gonutch/crawler/plugins/parsefilter-css"
 	parsefilterdebug "github.com/gonutch/crawler/plugins/parsefilter-debug"
+	parsefilternaivebayes "github.com/gonutch/crawler/plugins/parsefilter-naivebayes"
 	parsefilterregex "github.com/gonutch/crawler/plugins/parsefilter-regex"
 	parsefilterstructured "github.com/gonutch/crawler/plugins/parsefilter-structured"
 	protocolbrowser "github.com/gonutch/crawler/plugins/protocol-browser"
@@ -96,8 +98,8 @@ func Builtins() []sdk.Plugin {
 		languageidentifier.Plugin(),
 		microformatsreltag.Plugin(),
 		mimetypefilter.Plugin(),
-		parsehtml.Plugin(), parseimage.Plugin(), parsejs.Plugin(), parsemetatags.Plugin(), parseoffice.Plugin(), parsepdf.Plugin(), parsesitemap.Plugin(), parsetext.Plugin(), parsetika.Plugin(), parsexml.Plugin(), parsezip.Plugin(),
-		parsefiltercss.Plugin(), parsefilterdebug.Plugin(), parsefilterregex.Plugin(), parsefilterstructured.Plugin(),
+		parseext.Plugin(), parsehtml.Plugin(), parseimage.Plugin(), parsejs.Plugin(), parsemetatags.Plugin(), parseoffice.Plugin(), parsepdf.Plugin(), parsesitemap.Plugin(), parsetext.Plugin(), parsetika.Plugin(), parsexml.Plugin(), parsezip.Plugin(),
+		parsefiltercss.Plugin(), parsefilterdebug.Plugin(), parsefilternaivebayes.Plugin(), parsefilterregex.Plugin(), parsefilterstructured.Plugin(),
 		protocolbrowser.Plugin(), protocolfile.Plugin(), protocolftp.Plugin(), protocolhttp.Plugin(),
 		publishjsonl.Plugin(), publishnats.Plugin(),
 		scoringdepth.Plugin(), scoringlink.Plugin(), scoringmetadata.Plugin(), scoringopic.Plugin(), scoringorphan.Plugin(),

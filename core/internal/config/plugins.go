@@ -268,10 +268,15 @@ func (c *Config) checkWriters(kind, name string) {
 	}
 }
 
-// PluginSet reports whether the user has set any setting of the plugin.
+// PluginSet reports whether the user has set any setting or block of the plugin.
 func (c *Config) PluginSet(m *manifest.Manifest) bool {
 	for i := range m.Settings {
 		if e := c.entry("plugin" + delim + m.ID + delim + m.Settings[i].Name); e != nil && e.origin.Layer != Default {
+			return true
+		}
+	}
+	for i := range m.Blocks {
+		if len(c.ko.MapKeys("plugin"+delim+m.ID+delim+m.Blocks[i].Name)) > 0 {
 			return true
 		}
 	}
