@@ -25,6 +25,8 @@ import (
 	indexerdummy "github.com/gonutch/crawler/plugins/indexer-dummy"
 	indexerelastic "github.com/gonutch/crawler/plugins/indexer-elastic"
 	indexerjsonl "github.com/gonutch/crawler/plugins/indexer-jsonl"
+	indexerkafka "github.com/gonutch/crawler/plugins/indexer-kafka"
+	indexerparquet "github.com/gonutch/crawler/plugins/indexer-parquet"
 	indexersolr "github.com/gonutch/crawler/plugins/indexer-solr"
 	indexerwebhook "github.com/gonutch/crawler/plugins/indexer-webhook"
 	languageidentifier "github.com/gonutch/crawler/plugins/language-identifier"
@@ -92,7 +94,7 @@ func Builtins() []sdk.Plugin {
 		indexanchor.Plugin(), indexarbitrary.Plugin(), indexbasic.Plugin(), indexcontent.Plugin(), indexdedupnear.Plugin(),
 		indexgeoip.Plugin(), indexjexlfilter.Plugin(), indexlinks.Plugin(), indexmetadata.Plugin(), indexmore.Plugin(),
 		indexreplace.Plugin(), indexstatic.Plugin(),
-		indexerbleve.Plugin(), indexercsv.Plugin(), indexerdummy.Plugin(), indexerjsonl.Plugin(), indexerwebhook.Plugin(),
+		indexerbleve.Plugin(), indexercsv.Plugin(), indexerdummy.Plugin(), indexerjsonl.Plugin(), indexerkafka.Plugin(), indexerparquet.Plugin(), indexerwebhook.Plugin(),
 		indexerelastic.Plugin(),
 		indexersolr.Plugin(),
 		languageidentifier.Plugin(),

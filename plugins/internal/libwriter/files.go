@@ -79,8 +79,8 @@ func (w *Files) Dir() string { return w.dir }
 // Begin makes sure that a file is open and reports whether it is a new one. A file
 // that is full is ended first.
 func (w *Files) Begin() (fresh bool, err error) {
-	if w.f != nil && w.max > 0 && w.size >= w.max {
-		if err := w.end(); err != nil {
+	if w.Full() {
+		if err := w.End(); err != nil {
 			return false, err
 		}
 	}
@@ -116,8 +116,11 @@ func (w *Files) Write(p []byte) (int, error) {
 
 func (w *Files) path(n int) string { return filepath.Join(w.dir, fmt.Sprintf("%08d.%s", n, w.ext)) }
 
-// end syncs and closes the file.
-func (w *Files) end() error {
+// Full reports whether the open file has reached its bound.
+func (w *Files) Full() bool { return w.f != nil && w.max > 0 && w.size >= w.max }
+
+// End syncs and closes the open file, if there is one; Begin opens another.
+func (w *Files) End() error {
 	if w.f == nil {
 		return nil
 	}
@@ -137,7 +140,7 @@ func (w *Files) end() error {
 
 // Commit gives what was written its name. After an error nothing of it counts.
 func (w *Files) Commit() error {
-	if err := w.end(); err != nil {
+	if err := w.End(); err != nil {
 		return errors.Join(err, w.Discard())
 	}
 	if len(w.pending) == 0 {
