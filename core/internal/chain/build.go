@@ -35,7 +35,7 @@ func build(members map[string]*member, opts Options) (*Chains, error) {
 	}
 	for _, point := range manifest.Points() {
 		errs = append(errs, checkOrder(members, point, point+".order", opts.Order[point])...)
-		c.order[point] = ordered(members, point, opts.Order[point])
+		c.order[point] = c.only(point, ordered(members, point, opts.Order[point]))
 	}
 	errs = append(errs, c.buildURLs()...)
 	errs = append(errs, c.buildProtocols()...)
@@ -114,7 +114,7 @@ func (c *Chains) buildScopes(u *urlChain) []error {
 			errs = append(errs, fmt.Errorf("order of normalizers for scope %q: there is no such scope", scope))
 		}
 		errs = append(errs, checkOrder(c.members, manifest.URLNormalizer, "urlnormalizer.order_"+string(scope), first)...)
-		scoped[scope] = ordered(c.members, manifest.URLNormalizer, first)
+		scoped[scope] = c.only(manifest.URLNormalizer, ordered(c.members, manifest.URLNormalizer, first))
 	}
 	u.order = func(s urlnormalizer.Scope) []*member {
 		if order, ok := scoped[s]; ok {

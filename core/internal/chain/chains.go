@@ -52,6 +52,9 @@ type Options struct {
 	// plugin of the scheme's own is taken otherwise: the first in order.
 	ProtocolOf map[string]string
 	Exchanges  []ExchangeConfig
+	// Only names, for a point, the one plugin that is to run there; the others
+	// of the point are left out. It is for looking at one plugin's work.
+	Only map[string]string
 
 	MaxBatchItems int           // items of one call, 500
 	MaxBatchBytes int           // bytes of one call, 1 MiB; a greater item goes alone

@@ -29,6 +29,15 @@ func ordered(members map[string]*member, point string, first []string) []*member
 	return out
 }
 
+// only returns the members of point that Options.Only leaves.
+func (c *Chains) only(point string, order []*member) []*member {
+	id, ok := c.opts.Only[point]
+	if !ok {
+		return order
+	}
+	return slices.DeleteFunc(order, func(m *member) bool { return m.id != id })
+}
+
 // is reports whether name is the member's id, or that of its extension of the
 // point.
 func (m *member) is(point, name string) bool {

@@ -241,23 +241,8 @@ func (u *urlChain) normalize(ctx context.Context, scope urlnormalizer.Scope, ord
 	for loop := 0; loop < loops; loop++ {
 		changed := make([]bool, len(w.in))
 		for _, m := range order {
-			where, urls := w.alive(pick)
-			out, errs, err := u.normalizers[m.id](scope).run(ctx, urls)
-			if err != nil {
+			if err := u.normalizeBy(ctx, scope, m, w, pick, changed); err != nil {
 				return err
-			}
-			for k, i := range where {
-				r := &w.res[i]
-				switch {
-				case errs != nil && errs[k] != nil:
-					*r = URLResult{URL: urls[k], Plugin: m.id, Err: named(m.id, errs[k])}
-				case out[k].URL == "":
-					*r = URLResult{Dropped: true, Plugin: m.id, Reason: out[k].Reason}
-					m.drops.Add(1)
-				case out[k].URL != urls[k]:
-					r.URL = strings.Clone(out[k].URL) // not a part of the whole message
-					changed[i] = true
-				}
 			}
 		}
 		pick = changed
@@ -265,25 +250,58 @@ func (u *urlChain) normalize(ctx context.Context, scope urlnormalizer.Scope, ord
 	return nil
 }
 
-func (u *urlChain) filter(ctx context.Context, filters []*filterStage, w *urlWork) error {
-	for _, f := range filters {
-		where, urls := w.alive(nil)
-		out, errs, err := f.run(ctx, urls)
-		if err != nil {
-			return err
-		}
-		for k, i := range where {
-			r := &w.res[i]
-			switch {
-			case errs != nil && errs[k] != nil:
-				*r = URLResult{URL: urls[k], Plugin: f.m.id, Err: named(f.m.id, errs[k])}
-			case !out[k].Accept:
-				r.Dropped, r.Plugin, r.Reason = true, f.m.id, out[k].Reason
-				f.m.drops.Add(1)
-			}
+// normalizeBy has one normalizer work on the URLs that are alive and picked, and
+// notes which it changed.
+func (u *urlChain) normalizeBy(ctx context.Context, scope urlnormalizer.Scope, m *member, w *urlWork, pick, changed []bool) error {
+	where, urls := w.alive(pick)
+	out, errs, err := u.normalizers[m.id](scope).run(ctx, urls)
+	if err != nil {
+		return err
+	}
+	for k, i := range where {
+		r := &w.res[i]
+		switch {
+		case errs != nil && errs[k] != nil:
+			*r = URLResult{URL: urls[k], Plugin: m.id, Err: named(m.id, errs[k])}
+		case out[k].URL == "":
+			*r = URLResult{Dropped: true, Plugin: m.id, Reason: out[k].Reason}
+			m.drops.Add(1)
+		case out[k].URL != urls[k]:
+			r.URL = strings.Clone(out[k].URL) // not a part of the whole message
+			changed[i] = true
 		}
 	}
 	return nil
+}
+
+func (u *urlChain) filter(ctx context.Context, filters []*filterStage, w *urlWork) error {
+	for _, f := range filters {
+		if _, _, err := u.filterBy(ctx, f, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// filterBy has one filter judge the URLs that are alive; it returns their places
+// and the verdicts.
+func (u *urlChain) filterBy(ctx context.Context, f *filterStage, w *urlWork) ([]int, []urlfilter.Verdict, error) {
+	where, urls := w.alive(nil)
+	out, errs, err := f.run(ctx, urls)
+	if err != nil {
+		return nil, nil, err
+	}
+	for k, i := range where {
+		r := &w.res[i]
+		switch {
+		case errs != nil && errs[k] != nil:
+			*r = URLResult{URL: urls[k], Plugin: f.m.id, Err: named(f.m.id, errs[k])}
+		case !out[k].Accept:
+			r.Dropped, r.Plugin, r.Reason = true, f.m.id, out[k].Reason
+			f.m.drops.Add(1)
+		}
+	}
+	return where, out, nil
 }
 
 // Normalize runs the normalizers alone, without the result cache.

@@ -66,19 +66,50 @@ func TestNormalizeFilter(t *testing.T) {
 
 func TestExplain(t *testing.T) {
 	c := inProcess(t, Options{NormalizerLoops: 3}, everyURLPlugin...)
-	got, err := c.Explain(t.Context(), urlnormalizer.ScopeInject, "http://A.EGGS/")
+	got, err := c.ExplainNormalize(t.Context(), urlnormalizer.ScopeInject, []string{"http://A.EGGS/", "http://b", "http://A.EGGS/"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Step{
+	first := []Step{
 		{"urlnormalizer", "urlnormalizer-lower", "http://A.EGGS/", "http://a.eggs/", "changed", ""},
 		{"urlnormalizer", "urlnormalizer-slash", "http://a.eggs/", "http://a.eggs", "changed", ""},
 		{"urlnormalizer", "urlnormalizer-lower", "http://a.eggs", "http://a.eggs", "unchanged", ""},
 		{"urlnormalizer", "urlnormalizer-slash", "http://a.eggs", "http://a.eggs", "unchanged", ""},
-		{"urlfilter", "urlfilter-eggs", "http://a.eggs", "", "dropped", "rule eggs"},
+	}
+	second := []Step{
+		{"urlnormalizer", "urlnormalizer-lower", "http://b", "http://b", "unchanged", ""},
+		{"urlnormalizer", "urlnormalizer-slash", "http://b", "http://b", "unchanged", ""},
+	}
+	if d := cmp.Diff([][]Step{first, second, first}, got); d != "" {
+		t.Error(d)
+	}
+	got, err = c.ExplainFilter(t.Context(), []string{"http://b", "http://a.eggs"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := [][]Step{
+		{
+			{"urlfilter", "urlfilter-eggs", "http://b", "http://b", "accepted", ""},
+			{"urlfilter", "urlfilter-spam", "http://b", "http://b", "accepted", ""},
+		},
+		{{"urlfilter", "urlfilter-eggs", "http://a.eggs", "", "dropped", "rule eggs"}},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
+	}
+}
+
+func TestOnly(t *testing.T) {
+	c := inProcess(t, Options{Only: map[string]string{"urlfilter": "urlfilter-spam"}}, everyURLPlugin...)
+	want := []PointChain{
+		{"urlnormalizer", []string{"urlnormalizer-lower", "urlnormalizer-slash"}},
+		{"urlfilter", []string{"urlfilter-spam"}},
+	}
+	if d := cmp.Diff(want, c.Resolved()); d != "" {
+		t.Error(d)
+	}
+	if got, err := c.Filter(t.Context(), []string{"http://a.eggs"}); err != nil || got[0].Dropped {
+		t.Errorf("judged by a filter that was left out: %+v, %v", got, err)
 	}
 }
 
@@ -94,8 +125,8 @@ func TestOrder(t *testing.T) {
 	if d := cmp.Diff(want, c.Resolved()); d != "" {
 		t.Error(d)
 	}
-	steps, err := c.Explain(t.Context(), urlnormalizer.ScopeInject, "http://a")
-	if err != nil || steps[0].Plugin != "urlnormalizer-slash" {
+	steps, err := c.ExplainNormalize(t.Context(), urlnormalizer.ScopeInject, []string{"http://a"})
+	if err != nil || steps[0][0].Plugin != "urlnormalizer-slash" {
 		t.Errorf("order of a scope: %+v, %v", steps, err)
 	}
 	for _, o := range []Options{

@@ -239,7 +239,7 @@ func (ch *chooser) order(point string, chosen []*manifest.Manifest) []*manifest.
 
 // pick finds the chosen plugin called name at point, or says what is wrong.
 func (ch *chooser) pick(name, point string, chosen []*manifest.Manifest) (*manifest.Manifest, string) {
-	m := named(name, point, ch.known)
+	m := Provider(name, point, ch.known)
 	if m == nil {
 		return nil, fmt.Sprintf("no %s is called %q%s", point, name, hclconf.DidYouMean(name, providers(point, ch.known)))
 	}
@@ -278,9 +278,9 @@ func sortedKeys(m map[string]string) []string {
 	return out
 }
 
-// named finds a provider of point by plugin id, extension id, or Nutch's class
-// name, whose last part is the extension id.
-func named(name, point string, known []*manifest.Manifest) *manifest.Manifest {
+// Provider finds a provider of point by plugin id, extension id, or Nutch's class
+// name, whose last part is the extension id; nil when there is none.
+func Provider(name, point string, known []*manifest.Manifest) *manifest.Manifest {
 	for _, m := range known {
 		p, ok := m.Provided(point)
 		if ok && (m.ID == name || p.Extension == name || strings.HasSuffix(name, "."+p.Extension)) {

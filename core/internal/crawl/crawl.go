@@ -44,6 +44,8 @@ type Options struct {
 	MustExist bool   // don't make a new crawl directory
 	// NoStore leaves the crawl directory alone: only plugins are opened.
 	NoStore bool
+	// Only names, for an extension point, the one plugin that is to run there.
+	Only map[string]string
 	// Local runs the built-in plugins inside this process, for tests and
 	// comparisons.
 	Local   bool
@@ -211,7 +213,7 @@ func (c *Crawl) openPlugins(o Options) error {
 	if err != nil {
 		return err
 	}
-	opts.Logger = c.Log.Named("chain")
+	opts.Logger, opts.Only = c.Log.Named("chain"), o.Only
 	dataDir := ""
 	if c.Store != nil {
 		if dataDir, err = filepath.Abs(filepath.Join(c.Dir, "plugins")); err != nil {

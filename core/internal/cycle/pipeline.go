@@ -303,7 +303,7 @@ func (p *pipeline) pass(ctx context.Context, o *fetch.Outcome) error {
 		w.drop = "exceeded"
 	}
 	if o.Fetch.Status == model.StatusFetchSuccess {
-		w.content = content(&o.Fetch, o.Response.Body)
+		w.content = o.Fetch.Content(o.Response.Body)
 	} else {
 		w.release()
 	}
@@ -341,14 +341,6 @@ func send[T any](ctx context.Context, ch chan<- T, v T) error {
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	}
-}
-
-// content is what the parser gets of a fetch.
-func content(f *segment.Fetch, body []byte) *model.Content {
-	return &model.Content{
-		URL: f.URL, Base: f.URL, Body: body, ContentType: f.ContentType, MIMEType: f.MIMEType,
-		Truncated: f.Truncated, FetchTime: f.FetchTime, Headers: f.Headers,
 	}
 }
 

@@ -120,7 +120,7 @@ func (d *deps) pending(seg string, k urlkey.Key) (*work, bool, error) {
 	c, err := d.Segs.Content(seg, f)
 	if errors.Is(err, segment.ErrNoContent) {
 		w.noContent = true
-		c, err = content(f, nil), nil
+		c, err = f.Content(nil), nil
 	}
 	if err != nil {
 		return nil, false, err

@@ -216,7 +216,10 @@ func (g *Segments) Delete(ctx context.Context, seg string) error {
 	return nil
 }
 
-// Content builds what plugins see of f from its stored payload.
+// Content is what plugins see of f with its payload.
+func (f *Fetch) Content(body []byte) *model.Content { return f.content(body, f.Headers) }
+
+// content is Content with other headers than those kept in the store.
 func (f *Fetch) content(body []byte, headers model.Metadata) *model.Content {
 	return &model.Content{
 		URL: f.URL, Base: f.URL, Body: body, ContentType: f.ContentType, MIMEType: f.MIMEType,

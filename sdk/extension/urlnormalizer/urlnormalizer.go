@@ -23,6 +23,13 @@ const (
 	ScopeIndexer           Scope = "indexer"
 )
 
+// Scopes returns all scopes, the default one first.
+func Scopes() []Scope {
+	return []Scope{
+		ScopeDefault, ScopeInject, ScopeOutlink, ScopeFetcher, ScopeCrawlDB, ScopeLinkDB, ScopeGenerateHostCount, ScopePartition, ScopeIndexer,
+	}
+}
+
 // Result is the outcome for one URL. An empty URL means it is dropped, and
 // Reason says why.
 type Result struct {

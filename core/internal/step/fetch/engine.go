@@ -23,6 +23,7 @@ import (
 
 	"github.com/gonutch/crawler/core/internal/db/crawldb"
 	"github.com/gonutch/crawler/core/internal/frontier"
+	"github.com/gonutch/crawler/core/internal/robots"
 	"github.com/gonutch/crawler/core/internal/segment"
 	"github.com/gonutch/crawler/core/internal/urlkey"
 	"github.com/gonutch/crawler/sdk/extension/protocol"
@@ -391,16 +392,21 @@ func (e *Engine) handle(ctx context.Context, it frontier.Item[job]) error {
 }
 
 // deny ends an item that robots.txt forbids.
-func (e *Engine) deny(ctx context.Context, it frontier.Item[job], rule string) error {
+func (e *Engine) deny(ctx context.Context, it frontier.Item[job], v robots.Verdict) error {
 	now := e.deps.Now()
 	if err := e.release(ctx, e.front.Done(it, now, frontier.NotAsked)); err != nil {
 		return err
 	}
 	e.Stats.Denied.Add(1)
-	return e.deps.Sink(ctx, &Outcome{Item: it.Payload.item, Fetch: segment.Fetch{
-		URL: it.URL, Status: model.StatusFetchGone, FetchTime: now,
-		Protocol: model.ProtocolStatus{Code: model.ProtocolRobotsDenied, Message: rule},
-	}})
+	return e.deps.Sink(ctx, &Outcome{Item: it.Payload.item, Fetch: Denied(it.URL, v, now)})
+}
+
+// Denied is the record of a URL that robots.txt forbids.
+func Denied(url string, v robots.Verdict, now time.Time) segment.Fetch {
+	return segment.Fetch{
+		URL: url, Status: model.StatusFetchGone, FetchTime: now,
+		Protocol: model.ProtocolStatus{Code: model.ProtocolRobotsDenied, Message: ruleText(v)},
+	}
 }
 
 func isWeb(url string) bool {

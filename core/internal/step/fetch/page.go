@@ -102,10 +102,10 @@ func (e *Engine) allowPrivate(rawURL string) []string {
 	return []string{hp}
 }
 
-// outcome turns a response into the fetch record.
-func (e *Engine) outcome(item Item, resp *protocol.Response, now time.Time) *Outcome {
+// Record turns a response into the fetch record.
+func Record(cfg Config, url string, resp *protocol.Response, now time.Time) segment.Fetch {
 	f := segment.Fetch{
-		URL: item.URL, Status: transition.FetchStatus(resp.Status.Code), Protocol: resp.Status,
+		URL: url, Status: transition.FetchStatus(resp.Status.Code), Protocol: resp.Status,
 		FetchTime: resp.FetchTime, Elapsed: resp.Elapsed, ContentType: resp.ContentType, Truncated: resp.Truncated,
 		ETag: resp.Headers.First("Etag"), LastModified: resp.Headers.First("Last-Modified"), Location: resp.Location,
 		ProtocolVersion: resp.Protocol, Headers: resp.Headers, Size: int64(len(resp.Body)),
@@ -114,11 +114,18 @@ func (e *Engine) outcome(item Item, resp *protocol.Response, now time.Time) *Out
 		f.FetchTime = now
 	}
 	f.IP = resp.IP
-	e.describe(&f, resp)
+	cfg.describe(&f, resp)
+	if f.Status == model.StatusFetchSuccess {
+		f.MIMEType = mimetype.Detect(resp.ContentType, url, resp.Body, cfg.Magic)
+	}
+	return f
+}
+
+// outcome is what a response means for the fetch.
+func (e *Engine) outcome(item Item, resp *protocol.Response, now time.Time) *Outcome {
+	f := Record(e.cfg, item.URL, resp, now)
 	o := &Outcome{Item: item, Response: resp}
 	switch f.Status {
-	case model.StatusFetchSuccess:
-		f.MIMEType = mimetype.Detect(resp.ContentType, item.URL, resp.Body, e.cfg.Magic)
 	case model.StatusFetchRedirTemp, model.StatusFetchRedirPerm:
 		o.Follow = item.Hops < e.cfg.RedirectMax && resp.Location != ""
 		o.Exceeded = e.cfg.RedirectMax > 0 && e.cfg.RedirectSkip && item.Hops >= e.cfg.RedirectMax
@@ -143,7 +150,7 @@ func (e *Engine) outcome(item Item, resp *protocol.Response, now time.Time) *Out
 
 // describe adds to the record's metadata what the settings ask for, under
 // Nutch's names.
-func (e *Engine) describe(f *segment.Fetch, resp *protocol.Response) {
+func (c *Config) describe(f *segment.Fetch, resp *protocol.Response) {
 	set := func(on bool, key, value string) {
 		if !on || value == "" {
 			return
@@ -153,9 +160,9 @@ func (e *Engine) describe(f *segment.Fetch, resp *protocol.Response) {
 		}
 		f.Metadata.Set(key, value)
 	}
-	set(e.cfg.StoreRequest, "_request_", string(resp.RawRequest))
-	set(e.cfg.StoreHeaders, "_response.headers_", string(resp.RawResponse))
-	set(e.cfg.StoreVersions, "_protocol.versions_", resp.Protocol)
+	set(c.StoreRequest, "_request_", string(resp.RawRequest))
+	set(c.StoreHeaders, "_response.headers_", string(resp.RawResponse))
+	set(c.StoreVersions, "_protocol.versions_", resp.Protocol)
 }
 
 func (e *Engine) publish(typ publisher.EventType, rawURL string, f *segment.Fetch) {

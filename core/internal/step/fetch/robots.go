@@ -166,7 +166,7 @@ func (e *Engine) admit(ctx context.Context, it frontier.Item[job]) (bool, error)
 		}
 	}
 	if v := ent.rules.Check(it.URL); !v.Allowed {
-		return false, e.deny(ctx, it, ruleText(v))
+		return false, e.deny(ctx, it, v)
 	}
 	return true, nil
 }

@@ -374,11 +374,11 @@ func (x *Indexer) documents(ctx context.Context, fates []*fate) error {
 		return err
 	}
 	for i := range in {
-		in[i].Doc.Boost = 1
+		weight := 1.0
 		if werrs == nil || werrs[i] == nil {
-			in[i].Doc.Boost = weights[i]
+			weight = weights[i]
 		}
-		in[i].Doc.Fields["boost"] = []string{strconv.FormatFloat(in[i].Doc.Boost, 'g', 6, 64)}
+		SetBoost(&in[i].Doc, weight)
 	}
 	out, err := x.Plugins.FilterDocuments(ctx, in)
 	if err != nil {
@@ -443,20 +443,7 @@ func (x *Indexer) route(ctx context.Context, fates []*fate) error {
 var errUnrouted = errors.New("no exchange takes the document")
 
 func (x *Indexer) input(f *fate) (*indexingfilter.Input, error) {
-	p := f.parsed
-	in := &indexingfilter.Input{
-		URL: f.url, Datum: f.rec.Datum, Headers: f.fetch.Headers, Segment: f.rec.Datum.Segment,
-		Doc: model.Document{ID: f.url, Fields: map[string][]string{
-			"id": {f.url}, "segment": {f.rec.Datum.Segment}, "digest": {hex.EncodeToString(f.rec.Datum.Signature)},
-		}},
-		Parse: model.Parse{
-			URL: f.url, Status: p.Status, Title: p.Title, Text: p.Text, Robots: p.Robots, Canonical: p.Canonical,
-			Charset: p.Charset, Language: p.Language, ContentMeta: p.ContentMeta, ParseMeta: p.ParseMeta,
-		},
-	}
-	for _, l := range p.Outlinks {
-		in.Parse.Outlinks = append(in.Parse.Outlinks, model.Outlink{URL: l.URL, Anchor: l.Anchor, Tag: l.Tag, Metadata: l.Metadata})
-	}
+	in := Input(f.url, &f.rec.Datum, f.fetch, f.parsed)
 	var err error
 	if x.needs.Inlinks {
 		if in.Inlinks, err = x.Links.Inlinks(f.key, 0); err != nil {
@@ -470,6 +457,31 @@ func (x *Indexer) input(f *fate) (*indexingfilter.Input, error) {
 		}
 	}
 	return in, err
+}
+
+// Input is what the indexing filters get of a page: the document as it begins,
+// and what it is made of. Inlinks, Content and the boost are the caller's to add.
+func Input(url string, d *model.CrawlDatum, f *segment.Fetch, p *segment.Parsed) *indexingfilter.Input {
+	in := &indexingfilter.Input{
+		URL: url, Datum: *d, Headers: f.Headers, Segment: d.Segment,
+		Doc: model.Document{ID: url, Fields: map[string][]string{
+			"id": {url}, "segment": {d.Segment}, "digest": {hex.EncodeToString(d.Signature)},
+		}},
+		Parse: model.Parse{
+			URL: url, Status: p.Status, Title: p.Title, Text: p.Text, Robots: p.Robots, Canonical: p.Canonical,
+			Charset: p.Charset, Language: p.Language, ContentMeta: p.ContentMeta, ParseMeta: p.ParseMeta,
+		},
+	}
+	for _, l := range p.Outlinks {
+		in.Parse.Outlinks = append(in.Parse.Outlinks, model.Outlink{URL: l.URL, Anchor: l.Anchor, Tag: l.Tag, Metadata: l.Metadata})
+	}
+	return in
+}
+
+// SetBoost sets the weight of a document and the field that shows it.
+func SetBoost(doc *model.Document, weight float64) {
+	doc.Boost = weight
+	doc.Fields["boost"] = []string{strconv.FormatFloat(weight, 'g', 6, 64)}
 }
 
 // retryable reports whether sending again may help.

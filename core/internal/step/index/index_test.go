@@ -525,7 +525,7 @@ func TestMapped(t *testing.T) {
 		},
 	} {
 		before := fmt.Sprint(doc)
-		if d := cmp.Diff(c.want, c.target.mapped(doc).Fields); d != "" {
+		if d := cmp.Diff(c.want, c.target.Mapped(doc).Fields); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
 		if fmt.Sprint(doc) != before {

@@ -10,8 +10,8 @@ import (
 	"github.com/gonutch/crawler/sdk/model"
 )
 
-// mapped applies copy, rename and remove, in this order (nutch.md 6.14).
-func (t *Target) mapped(d model.Document) model.Document {
+// Mapped applies copy, rename and remove, in this order (nutch.md 6.14).
+func (t *Target) Mapped(d model.Document) model.Document {
 	if len(t.Copy)+len(t.Rename)+len(t.Remove) == 0 {
 		return d
 	}
@@ -88,7 +88,7 @@ func (t *Target) hash(d *model.Document) []byte {
 			lasting.Fields[k] = v
 		}
 	}
-	lasting = t.mapped(lasting)
+	lasting = t.Mapped(lasting)
 	h := sha256.New()
 	var n [8]byte
 	put := func(s string) {

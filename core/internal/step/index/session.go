@@ -168,7 +168,7 @@ func (s *session) add(ctx context.Context, f *fate) error {
 		default:
 			op := indexwriter.Op{Kind: m.kind, Doc: model.Document{ID: f.url}}
 			if m.kind == indexwriter.Add {
-				op.Doc = o.target.mapped(*f.doc)
+				op.Doc = o.target.Mapped(*f.doc)
 			}
 			s.put(o, f, m, op)
 		}

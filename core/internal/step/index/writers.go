@@ -161,7 +161,7 @@ func (x *Indexer) Sample(ctx context.Context, t *Target, n int) ([]model.Documen
 	var docs []model.Document
 	for _, f := range fates {
 		if f.doc != nil {
-			docs = append(docs, t.mapped(*f.doc))
+			docs = append(docs, t.Mapped(*f.doc))
 		}
 	}
 	return docs, nil

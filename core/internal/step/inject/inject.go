@@ -179,7 +179,7 @@ func put(tx *crawldb.Tx, s *Seed, o Options, rep *Report) error {
 	case transition.SeedIgnored:
 		rep.Ignored++
 	}
-	if hp := private(s.URL); hp != "" {
+	if hp := Private(s.URL); hp != "" {
 		tx.Tx.Set(store.Key(store.PrefixMeta, allowPrefix+hp), nil)
 	}
 	if did == transition.SeedIgnored {
@@ -193,9 +193,9 @@ func put(tx *crawldb.Tx, s *Seed, o Options, rep *Report) error {
 
 const allowPrefix = "allow_private."
 
-// private returns host:port of a seed that names an address or localhost: such
-// a seed may be fetched although the address is not public.
-func private(rawURL string) string {
+// Private returns host:port of a URL that names an address or localhost, else "":
+// a URL that the user gives so may be fetched although the address is not public.
+func Private(rawURL string) string {
 	u, err := url.Parse(rawURL)
 	if err != nil {
 		return ""

@@ -107,25 +107,57 @@ func New(cfg Config, plugins Plugins) (*Parser, error) {
 // Parse parses one document. A document that can't be parsed is a Parsed with
 // a failed status; the error is not nil only when nothing can be parsed any more or ctx has ended.
 func (p *Parser) Parse(ctx context.Context, c *model.Content) (*segment.Parsed, error) {
-	if c.Truncated != "" && p.cfg.SkipTruncated {
-		return p.failed(c, model.ParseFailedTruncated, "content is truncated ("+c.Truncated+") and parser.skip_truncated is on", ""), nil
-	}
-	r, err := p.plugins.Parse(ctx, c)
+	out, links, in, err := p.document(ctx, c)
 	if err != nil {
 		return nil, err
 	}
+	out.Outlinks, out.Dropped, err = p.Outlinks(ctx, c.URL, links)
+	if err != nil {
+		return nil, err
+	}
+	return out, p.settle(ctx, c, in, out)
+}
+
+// Document is Parse without the judgement of links: it returns them as the
+// parser found them, none of a document that can't be parsed.
+func (p *Parser) Document(ctx context.Context, c *model.Content) (*segment.Parsed, []model.Outlink, error) {
+	out, links, in, err := p.document(ctx, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	return out, links, p.settle(ctx, c, in, out)
+}
+
+// settle gives out the parts of the document.
+func (p *Parser) settle(ctx context.Context, c *model.Content, in inside, out *segment.Parsed) error {
+	if !out.Status.OK() {
+		in.count(out)
+		return nil
+	}
+	return p.parts(ctx, c, in, out)
+}
+
+// document parses a document, up to the judgement of its links and parts.
+func (p *Parser) document(ctx context.Context, c *model.Content) (*segment.Parsed, []model.Outlink, inside, error) {
 	var in inside
+	if c.Truncated != "" && p.cfg.SkipTruncated {
+		return p.failed(c, model.ParseFailedTruncated, "content is truncated ("+c.Truncated+") and parser.skip_truncated is on", ""), nil, in, nil
+	}
+	r, err := p.plugins.Parse(ctx, c)
+	if err != nil {
+		return nil, nil, in, err
+	}
 	if r.Err == nil && len(r.Parses) > 0 && r.Parses[0].Status.OK() {
 		if in, err = p.open(ctx, c, r); err != nil {
-			return nil, err
+			return nil, nil, in, err
 		}
 	}
 	if r.Err != nil {
 		p.tell(c.URL, r.Err)
-		return p.failed(c, model.ParseFailedException, r.Err.Error(), r.Parser), nil //nolint:nilerr // the document's outcome, told
+		return p.failed(c, model.ParseFailedException, r.Err.Error(), r.Parser), nil, in, nil //nolint:nilerr // the document's outcome, told
 	}
 	if len(r.Parses) == 0 {
-		return p.failed(c, model.ParseFailedException, "the parser returned nothing", r.Parser), nil
+		return p.failed(c, model.ParseFailedException, "the parser returned nothing", r.Parser), nil, in, nil
 	}
 	main := &r.Parses[0]
 	out := &segment.Parsed{
@@ -138,17 +170,12 @@ func (p *Parser) Parse(ctx context.Context, c *model.Content) (*segment.Parsed, 
 	}
 	out.ContentMeta.Set("Content-Type", c.MIMEType)
 	if !main.Status.OK() {
-		in.count(out)
-		return out, nil
+		return out, nil, in, nil
 	}
 	if p.cfg.StoreText {
 		out.Text = cut(main.Text, p.cfg.MaxText)
 	}
-	out.Outlinks, out.Dropped, err = p.Outlinks(ctx, c.URL, main.Outlinks)
-	if err != nil {
-		return nil, err
-	}
-	return out, p.parts(ctx, c, in, out)
+	return out, main.Outlinks, in, nil
 }
 
 func (p *Parser) tell(url string, err error) {

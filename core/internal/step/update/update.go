@@ -409,27 +409,34 @@ func (a *Applier) effects(tx *crawldb.Tx, p *prepared) error {
 
 // outcome gathers what the state machine needs.
 func (a *Applier) outcome(p *prepared) transition.Outcome {
-	f := p.Fetch
+	o := a.cfg.Outcome(p.Fetch, p.Parsed, p.Segment)
+	o.ReprURL = p.Hint.Metadata.First(MetaRepr)
+	return o
+}
+
+// Outcome gathers what the state machine needs of a fetch and its parse, which is nil
+// when there was nothing to parse, kept in segment seg.
+func (c *Config) Outcome(f *segment.Fetch, parsed *segment.Parsed, seg string) transition.Outcome {
 	o := transition.Outcome{
 		Status: f.Status, Protocol: f.Protocol, FetchTime: f.FetchTime, ETag: f.ETag, LastModified: f.LastModified,
-		Metadata: model.Metadata{}, ReprURL: p.Hint.Metadata.First(MetaRepr),
+		Metadata: model.Metadata{},
 	}
-	if a.cfg.StoreResponseTime && f.Elapsed > 0 {
+	if c.StoreResponseTime && f.Elapsed > 0 {
 		o.Metadata.Set(metaTime, strconv.FormatInt(f.Elapsed.Milliseconds(), 10))
 	}
-	if a.cfg.StoreIP && f.IP != "" {
+	if c.StoreIP && f.IP != "" {
 		o.Metadata.Set(metaIP, f.IP)
 	}
-	if p.Parsed == nil {
+	if parsed == nil {
 		return o
 	}
-	o.Segment, o.ContentType, o.Parse = p.Segment, f.MIMEType, p.Parsed.Status
-	o.Signature = p.Parsed.Signature
+	o.Segment, o.ContentType, o.Parse = seg, f.MIMEType, parsed.Status
+	o.Signature = parsed.Signature
 	if f.Truncated != "" {
 		o.Metadata.Set(metaTruncated, f.Truncated)
 	}
-	for _, k := range a.cfg.ParseMeta {
-		if v := p.Parsed.ParseMeta[k]; v != nil {
+	for _, k := range c.ParseMeta {
+		if v := parsed.ParseMeta[k]; v != nil {
 			if o.ParseMeta == nil {
 				o.ParseMeta = model.Metadata{}
 			}
