@@ -15,6 +15,7 @@ import (
 
 	"github.com/gonutch/crawler/core/internal/config"
 	"github.com/gonutch/crawler/sdk"
+	"github.com/gonutch/crawler/sdk/fault"
 	"github.com/gonutch/crawler/sdk/hclconf"
 )
 
@@ -48,6 +49,20 @@ type usageError struct{ err error }
 
 func (e usageError) Error() string { return e.err.Error() }
 func (e usageError) Unwrap() error { return e.err }
+
+// configError is a mistake in the settings of a plugin, found by the plugin.
+type configError struct{ err error }
+
+func (e configError) Error() string { return e.err.Error() }
+func (e configError) Unwrap() error { return e.err }
+
+// asConfig takes what a plugin's start says is invalid for a mistake in its settings.
+func asConfig(err error) error {
+	if fault.Is(err, fault.Invalid) {
+		return configError{err}
+	}
+	return err
+}
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
@@ -135,6 +150,7 @@ func runCommand(ctx context.Context, app *App, c *command, args []string) error 
 func report(app *App, c *command, err error) int {
 	var problems hclconf.Problems
 	var usage usageError
+	var settings configError
 	switch {
 	case err == nil:
 		return ExitDone
@@ -148,6 +164,9 @@ func report(app *App, c *command, err error) int {
 		return ExitUsage
 	}
 	fmt.Fprintf(app.Stderr, "crawler %s: %v\n", c.name, err)
+	if errors.As(err, &settings) {
+		return ExitUsage
+	}
 	return ExitError
 }
 

@@ -18,9 +18,10 @@ type checkFlags struct {
 	plugin string
 	stdin  bool
 	steps  bool
-	points []string // that the checker is about
-	also   []string // points whose plugins are started, too
-	store  bool     // the crawl directory is needed
+	points []string          // that the checker is about
+	only   map[string]string // point → id of the one plugin that was named
+	also   []string          // points whose plugins are started, too
+	store  bool              // the crawl directory is needed
 }
 
 func (f *checkFlags) register(fs *flag.FlagSet) {
@@ -38,14 +39,14 @@ func (inv *invocation) check(ctx context.Context, args []string, f *checkFlags,
 		return err
 	}
 	f.stdin = in.r != nil
-	cfg, only, err := inv.loadChosen(f)
+	cfg, err := inv.loadChosen(f)
 	if err != nil {
 		return err
 	}
 	ctx, stop := inv.interruptible(ctx)
 	defer stop()
 	c, err := crawl.Open(ctx, crawl.Options{
-		Config: cfg, Builtins: inv.app.Builtins, Log: inv.quietLog(cfg), Command: "crawler " + inv.cmd, NoStore: !f.store, Only: only,
+		Config: cfg, Builtins: inv.app.Builtins, Log: inv.quietLog(cfg), Command: "crawler " + inv.cmd, NoStore: !f.store, Only: f.only,
 		Version: inv.app.Version,
 	})
 	if err != nil {
@@ -81,23 +82,23 @@ func (inv *invocation) interruptible(ctx context.Context) (context.Context, func
 }
 
 // loadChosen reads the configuration. When one plugin was named it is chosen, and
-// only says that it stands alone at its points.
-func (inv *invocation) loadChosen(f *checkFlags) (*config.Config, map[string]string, error) {
+// f.only says that it stands alone at its points.
+func (inv *invocation) loadChosen(f *checkFlags) (*config.Config, error) {
 	cfg, err := inv.load()
 	if err != nil || f.plugin == "" {
-		return cfg, nil, err
+		return cfg, err
 	}
 	manifests, choice, err := crawl.Plugins(cfg, inv.app.Builtins, inv.quietLog(cfg))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	only := map[string]string{}
+	f.only = map[string]string{}
 	var found *manifest.Manifest
 	var ids []string
 	for _, point := range f.points {
 		if m := config.Provider(f.plugin, point, manifests); m != nil && (found == nil || found.ID == m.ID) {
 			found = m
-			only[point] = m.ID
+			f.only[point] = m.ID
 		}
 		for _, m := range manifests {
 			if _, ok := m.Provided(point); ok && !slices.Contains(ids, m.ID) {
@@ -106,20 +107,19 @@ func (inv *invocation) loadChosen(f *checkFlags) (*config.Config, map[string]str
 		}
 	}
 	if found == nil {
-		return nil, nil, usagef("there is no plugin %q for %s%s", f.plugin, strings.Join(f.points, " or "), hclconf.DidYouMean(f.plugin, ids))
+		return nil, usagef("there is no plugin %q for %s%s", f.plugin, strings.Join(f.points, " or "), hclconf.DidYouMean(f.plugin, ids))
 	}
 	if slices.Contains(choice.Plugins, found) {
-		return cfg, only, nil
+		return cfg, nil
 	}
 	var p struct {
 		Add []string `hcl:"add"`
 	}
 	if err := cfg.Decode("plugin", &p); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	inv.sets = append(inv.sets, "plugin.add="+strings.Join(append(p.Add, found.ID), ","))
-	cfg, err = inv.load()
-	return cfg, only, err
+	return inv.load()
 }
 
 // startPoints starts the plugins of the points, so that a mistake in their settings
@@ -132,5 +132,5 @@ func startPoints(ctx context.Context, c *crawl.Crawl, points []string) error {
 		}
 	}
 	slices.Sort(ids)
-	return c.Host.Start(ctx, slices.Compact(ids))
+	return asConfig(c.Host.Start(ctx, slices.Compact(ids)))
 }

@@ -22,7 +22,7 @@ func filterCheckerCommand() *command {
 			inv.fs.BoolVar(&f.steps, "v", false, "show every filter's verdict, not only the one that decides")
 			return func(ctx context.Context, args []string) error {
 				return inv.check(ctx, args, &f, func(ctx context.Context, c *crawl.Crawl, in *checkInput, out *checkOutput) error {
-					if f.plugin != "" && c.Chains.Has(manifest.URLExemption) && !c.Chains.Has(manifest.URLFilter) {
+					if f.only[manifest.URLExemption] != "" && f.only[manifest.URLFilter] == "" {
 						return checkBatches(ctx, in, out, func(ctx context.Context, lines []checkLine) error { return exemptLines(ctx, c.Chains, lines, out) })
 					}
 					return checkBatches(ctx, in, out, func(ctx context.Context, lines []checkLine) error {

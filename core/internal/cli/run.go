@@ -183,7 +183,7 @@ func readSeeds(sources []string, stdin io.Reader) ([]inject.Seed, error) {
 
 func (s *session) run(ctx context.Context, seeds []inject.Seed) error {
 	if err := s.crawl.StartPlugins(ctx, s.cfg.String("indexer.enabled") == "true"); err != nil {
-		return err
+		return asConfig(err)
 	}
 	if len(seeds) > 0 {
 		rep, err := s.inject(ctx, seeds, transition.InjectNew, false)
