@@ -833,9 +833,16 @@ scoring {
 }
 
 indexingfilter {
-  # Plugin ids or extension ids that run first, in this order; the rest follows by id.
+  # Plugin ids or extension ids that run first, in this order; the rest follows by id. What works on the fields
+  # of others comes behind them: name plugins of your own before index-replace when it, index-dedup-near,
+  # index-arbitrary or index-jexl-filter is to see their fields.
   # Nutch: indexingfilter.order
-  order = []
+  order = [
+    "mimetype-filter", "index-basic", "index-anchor", "index-more", "index-metadata", "index-links", "index-content",
+    "index-geoip", "creativecommons", "feed", "language-identifier", "microformats-reltag", "parsefilter-css",
+    "parsefilter-structured", "subcollection", "tld", "urlmeta", "index-static", "index-replace", "index-dedup-near",
+    "index-arbitrary", "index-jexl-filter",
+  ]
 }
 
 publisher {

@@ -215,7 +215,11 @@ func (f *Filter) checkPath(path string) string {
 	}
 	if f.MaxLoops > 1 {
 		if run := loop(segs, f.MaxLoops); run != "" {
-			return fmt.Sprintf("path repeats /%s %d times in a row", run, f.MaxLoops)
+			times := f.MaxLoops
+			if !strings.Contains(run, "/") {
+				times++ // see loop
+			}
+			return fmt.Sprintf("path repeats /%s %d times in a row", run, times)
 		}
 	}
 	return ""

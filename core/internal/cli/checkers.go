@@ -50,7 +50,7 @@ func (inv *invocation) check(ctx context.Context, args []string, f *checkFlags,
 		Version: inv.app.Version,
 	})
 	if err != nil {
-		return err
+		return asConfig(err)
 	}
 	err = startPoints(ctx, c, append(slices.Clone(f.points), f.also...))
 	if err == nil {

@@ -319,7 +319,7 @@ func (f *pageFlags) docText(a *docFacts) string {
 	if f.stdin {
 		switch {
 		case a.Error != "":
-			return "!" + visible(a.URL) + "\t" + join(a.Plugin, a.Error)
+			return "!" + visible(a.URL) + "\t" + visible(a.Error)
 		case a.Dropped != "":
 			return "-" + visible(a.URL) + "\t" + join(a.Plugin, a.Dropped)
 		}

@@ -131,15 +131,15 @@ func filterLines(ctx context.Context, c *chain.Chains, lines []checkLine, out *c
 
 // decided is the second column: who decided by what, or what everybody said.
 func decided(a *urlCheck, steps []chain.Step, all bool) string {
-	if !all {
-		return join(a.Plugin, a.Error, a.Reason)
+	switch {
+	case a.Error != "":
+		return visible(a.Error) // it names the plugin
+	case !all:
+		return join(a.Plugin, a.Reason)
 	}
 	var parts []string
 	for _, s := range steps {
 		parts = append(parts, join(s.Plugin, s.Verdict, s.Reason))
-	}
-	if len(parts) == 0 {
-		return a.Error
 	}
 	return strings.Join(parts, "; ")
 }
@@ -205,10 +205,13 @@ func normalizeLines(ctx context.Context, c *chain.Chains, scope urlnormalizer.Sc
 	for i, l := range lines {
 		a := normalized(l, of[i])
 		text := ""
-		if a.Result != nil {
+		switch {
+		case a.Result != nil:
 			text = visible(*a.Result)
-		} else {
-			text = "\t" + join(a.Plugin, firstText(a.Error, "dropped"), a.Reason)
+		case a.Error != "":
+			text = "\t" + visible(a.Error)
+		default:
+			text = "\t" + join(a.Plugin, "dropped", a.Reason)
 		}
 		if all && a.Result != nil {
 			text += "\t" + changes(of[i])

@@ -39,7 +39,7 @@ func (inv *invocation) open(ctx context.Context, cfg *config.Config, mustExist b
 		Config: cfg, Builtins: inv.app.Builtins, Log: s.log, Command: "crawler " + inv.cmd, MustExist: mustExist, Version: inv.app.Version,
 	})
 	if err != nil {
-		return nil, err
+		return nil, asConfig(err)
 	}
 	s.crawl = c
 	settings, err := cycle.LoadConfig(cfg)

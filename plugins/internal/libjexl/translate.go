@@ -51,6 +51,9 @@ func (t *translator) next() error {
 		return t.word(rest)
 	case c >= '0' && c <= '9':
 		return t.digits(rest)
+	case strings.HasPrefix(rest, "<=") || strings.HasPrefix(rest, ">="):
+		t.pos += 2
+		t.out.WriteString(rest[:2])
 	case c == '=' || c == '!':
 		return t.operator(rest)
 	default:
