@@ -119,7 +119,7 @@ func (k *Checker) Send(ctx context.Context, doc *model.Document) ([]string, erro
 		return nil, err
 	}
 	r := routes[0]
-	all := r.Default && len(r.Writers) == 0
+	all := r.Default && len(r.Writers) == 0 && !k.crawl.Chains.Routed()
 	var to []string
 	errs := []error{r.Err}
 	for i := range k.targets {
@@ -137,6 +137,9 @@ func (k *Checker) Send(ctx context.Context, doc *model.Document) ([]string, erro
 		default:
 			to = append(to, name)
 		}
+	}
+	if len(to) == 0 && errors.Join(errs...) == nil {
+		errs = append(errs, errors.New("no exchange takes the document, and none has default = true"))
 	}
 	return to, errors.Join(errs...)
 }

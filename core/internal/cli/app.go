@@ -39,6 +39,9 @@ type App struct {
 	Defaults       []byte       // nutch-default.hcl
 	Builtins       []sdk.Plugin // the plugins that this binary can serve
 	Version        string
+	// local runs the plugins of the checkers inside this process: tests of many
+	// small cases are quicker so.
+	local bool
 	// Interrupts delivers the user's Ctrl-C; the first stops gently, the second at
 	// once.
 	Interrupts <-chan struct{}

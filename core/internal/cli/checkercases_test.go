@@ -36,7 +36,8 @@ import (
 //
 // A page may begin with "[Header: value | path=/x] ", and with "[url=http://…] " when
 // the command says proxy: then requests for any host come to the test. Lines that begin with "# " are
-// comments. Whatever plugin is named runs as a process, as in a crawl.
+// comments. The first commands of each file run the plugins as processes, as in a
+// crawl; the others, for the sake of time, inside the test.
 const casesOf = "testdata/checkers"
 
 func TestCheckerCases(t *testing.T) {
@@ -95,6 +96,7 @@ type cases struct {
 	pages  map[string]page
 	url    string
 	cases  int
+	begun  []string // commands that ran
 }
 
 type page struct {
@@ -183,9 +185,14 @@ func (w *cases) command(t *testing.T, d *datadriven.TestData, stdin string) stri
 	if name != d.Cmd {
 		args = append(args, "--json")
 	}
-	o := runLine(t, stdin, args...)
+	local := slices.Contains(w.begun, d.Cmd)
+	w.begun = append(w.begun, d.Cmd)
+	o := runApp(t, stdin, local, args...)
 	if o.out == "" && o.code != ExitDone {
 		_, said, _ := strings.Cut(o.err, "crawler "+name+": ")
+		for _, where := range []string{"start plugin %s: configure: ", "chain: build plugin %s: "} {
+			said = strings.TrimPrefix(said, fmt.Sprintf(where, w.id))
+		}
 		return fmt.Sprintf("exit code %d: %s", o.code, said)
 	}
 	if in, got := strings.Count(stdin, "\n"), strings.Count(o.out, "\n"); in != got {

@@ -47,7 +47,7 @@ func (inv *invocation) check(ctx context.Context, args []string, f *checkFlags,
 	defer stop()
 	c, err := crawl.Open(ctx, crawl.Options{
 		Config: cfg, Builtins: inv.app.Builtins, Log: inv.quietLog(cfg), Command: "crawler " + inv.cmd, NoStore: !f.store, Only: f.only,
-		Version: inv.app.Version,
+		Version: inv.app.Version, Local: inv.app.local,
 	})
 	if err != nil {
 		return asConfig(err)
@@ -125,6 +125,9 @@ func (inv *invocation) loadChosen(f *checkFlags) (*config.Config, error) {
 // startPoints starts the plugins of the points, so that a mistake in their settings
 // shows at once and as one of the configuration.
 func startPoints(ctx context.Context, c *crawl.Crawl, points []string) error {
+	if c.Host == nil {
+		return nil // inside this process
+	}
 	var ids []string
 	for _, pc := range c.Chains.Resolved() {
 		if slices.Contains(points, pc.Point) {

@@ -37,10 +37,16 @@ type outcome struct {
 // command runs a command line with the agent set.
 func runLine(t *testing.T, stdin string, args ...string) outcome {
 	t.Helper()
+	return runApp(t, stdin, false, args...)
+}
+
+// runApp is runLine; local has checkers run plugins inside this process.
+func runApp(t *testing.T, stdin string, local bool, args ...string) outcome {
+	t.Helper()
 	var out, errs strings.Builder
 	app := &App{
 		Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &errs, Defaults: crawler.Defaults(), Builtins: plugins.Builtins(), Version: "test",
-		Environ: []string{"CRAWLER_HTTP__AGENT_NAME=tester", "CRAWLER_HTTP__AGENT_URL=http://example.org/"}, Interrupts: make(chan struct{}),
+		Environ: []string{"CRAWLER_HTTP__AGENT_NAME=tester", "CRAWLER_HTTP__AGENT_URL=http://example.org/"}, Interrupts: make(chan struct{}), local: local,
 	}
 	code := Run(t.Context(), app, args)
 	return outcome{code, out.String(), errs.String()}
