@@ -15,7 +15,7 @@ var layers = [][]string{
 	{"cmd/*", "e2e", "e2e/*", "bench", "bench/*"},
 	{"cli"},
 	{"query"},
-	{"cycle"},
+	{"cycle", "checker"},
 	{"crawl"},
 	{"step/*"},
 	{"chain", "db/*", "segment", "frontier", "robots", "schedule", "signature", "mimetype"},

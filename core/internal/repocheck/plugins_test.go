@@ -50,7 +50,21 @@ func TestPluginFolders(t *testing.T) {
 			t.Errorf("%s has no tests; a plugin has at least one table of cases", dir)
 		}
 		pluginReadme(t, r, m)
+		if cases := "core/internal/cli/testdata/checkers/" + m.ID; checkable(m) && !slices.Contains(r.files, cases) {
+			t.Errorf("%s has no small cases for the checkers: write %s; its neighbours and core/internal/cli/checkercases_test.go show how", dir, cases)
+		}
 	}
+}
+
+// checkable reports whether a checker can show the plugin at work.
+func checkable(m *manifest.Manifest) bool {
+	return slices.ContainsFunc(m.Provides, func(p manifest.Provide) bool {
+		switch p.Point {
+		case manifest.URLFilter, manifest.URLExemption, manifest.URLNormalizer, manifest.Parser, manifest.ParseFilter, manifest.IndexingFilter:
+			return true
+		}
+		return false
+	})
 }
 
 func pluginReadme(t *testing.T, r *repo, m *manifest.Manifest) {
