@@ -221,7 +221,7 @@ func (w *cases) each(t *testing.T, d *datadriven.TestData, show func(*testing.T,
 		p := page{header: http.Header{"Content-Type": {"text/html; charset=utf-8"}}, body: line}
 		if rest, ok := strings.CutPrefix(line, "["); ok {
 			var head string
-			if head, p.body, ok = strings.Cut(rest, "] "); !ok {
+			if head, p.body, ok = strings.Cut(rest+" ", "] "); !ok {
 				t.Fatalf("%s: no ] in %s", d.Pos, line)
 			}
 			for h := range strings.SplitSeq(head, " | ") {
@@ -244,6 +244,7 @@ func (w *cases) each(t *testing.T, d *datadriven.TestData, show func(*testing.T,
 			whole = w.url + path
 		}
 		before, _, _ := strings.Cut(path, "?")
+		p.body = strings.TrimSuffix(p.body, " ")
 		p.body = strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(p.body)
 		w.pages[before] = p
 		fmt.Fprintln(&urls, whole)
