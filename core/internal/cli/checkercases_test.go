@@ -295,12 +295,16 @@ func pageLine(t *testing.T, d *datadriven.TestData, raw []byte) string {
 	for _, l := range p.Outlinks {
 		links = append(links, l.URL+" "+l.Anchor)
 	}
+	var parts []string
+	for _, e := range p.Parts {
+		parts = append(parts, strings.TrimSuffix(fmt.Sprintf("%s %q %s", e.URL, e.Title, shownMeta(e.ParseMeta)), " -"))
+	}
 	m := map[string][]string(p.ParseMeta.Clone())
 	if m == nil {
 		m = map[string][]string{}
 	}
 	for _, s := range vals(d, "show") {
-		m["("+s+")"] = map[string][]string{"title": {p.Title}, "text": {p.Text}, "outlinks": links, "charset": {p.Charset}, "language": {p.Language}, "robots": p.Robots}[s]
+		m["("+s+")"] = map[string][]string{"title": {p.Title}, "text": {p.Text}, "outlinks": links, "parts": parts, "charset": {p.Charset}, "language": {p.Language}, "robots": p.Robots}[s]
 	}
 	return shownMeta(m)
 }

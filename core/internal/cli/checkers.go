@@ -106,6 +106,9 @@ func (inv *invocation) loadChosen(f *checkFlags) (*config.Config, error) {
 			}
 		}
 	}
+	if f.only[manifest.ParseFilter] != "" {
+		delete(f.only, manifest.Parser) // its filter is to see documents that others parse
+	}
 	if found == nil {
 		return nil, usagef("there is no plugin %q for %s%s", f.plugin, strings.Join(f.points, " or "), hclconf.DidYouMean(f.plugin, ids))
 	}

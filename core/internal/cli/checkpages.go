@@ -200,6 +200,14 @@ type outlink struct {
 	Metadata model.Metadata `json:"metadata,omitempty"`
 }
 
+// part is a document inside another one, such as an entry of a feed, in JSON.
+type part struct {
+	URL       string         `json:"url"`
+	Title     string         `json:"title"`
+	ParseMeta model.Metadata `json:"parseMetadata,omitempty"`
+	Text      string         `json:"text"`
+}
+
 // pageFacts are the answer of parsechecker in JSON.
 type pageFacts struct {
 	fetchFacts
@@ -211,6 +219,7 @@ type pageFacts struct {
 	Outlinks    []outlink      `json:"outlinks"`
 	ContentMeta model.Metadata `json:"contentMetadata,omitempty"`
 	ParseMeta   model.Metadata `json:"parseMetadata,omitempty"`
+	Parts       []part         `json:"parts,omitempty"` // documents inside the document
 	Text        string         `json:"text"`
 }
 
@@ -223,6 +232,10 @@ func newPageFacts(p *checker.Page) pageFacts {
 	if d := p.Parsed; d != nil {
 		f.Title, f.Charset, f.Language, f.Canonical, f.Text = d.Title, d.Charset, d.Language, d.Canonical, d.Text
 		f.ContentMeta, f.ParseMeta = d.ContentMeta, d.ParseMeta
+		for i := range d.Parts {
+			e := &d.Parts[i]
+			f.Parts = append(f.Parts, part{e.URL, e.Title, e.ParseMeta, e.Text})
+		}
 		for name, on := range map[string]bool{"noindex": d.Robots.NoIndex, "nofollow": d.Robots.NoFollow, "noarchive": d.Robots.NoArchive} {
 			if on {
 				f.Robots = append(f.Robots, name)
@@ -283,6 +296,12 @@ func (f *pageFlags) pageText(p *checker.Page) string {
 		}
 		out.meta("content metadata", a.ContentMeta)
 		out.meta("parse metadata", a.ParseMeta)
+		if len(a.Parts) > 0 {
+			out.line("parts:        %d", len(a.Parts))
+		}
+		for _, e := range a.Parts {
+			out.line("  %s title: %s", printable(e.URL), printable(e.Title))
+		}
 		out.line("text:         %s", plural(int64(len([]rune(a.Text))), "character"))
 		if f.dumpText {
 			out.line("%s", printableLines(a.Text))
