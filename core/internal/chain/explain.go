@@ -19,6 +19,26 @@ type Step struct {
 	Reason  string `json:"reason,omitempty"`
 }
 
+// Explain tells plugin by plugin what the normalizers of the scope and the
+// filters make of url. It ends with the first that drops it or fails.
+func (c *Chains) Explain(ctx context.Context, scope urlnormalizer.Scope, url string) ([]Step, error) {
+	normalized, err := c.ExplainNormalize(ctx, scope, []string{url})
+	if err != nil {
+		return nil, err
+	}
+	steps := normalized[0]
+	if n := len(steps); n > 0 {
+		if url = steps[n-1].Out; url == "" {
+			return steps, nil
+		}
+	}
+	filtered, err := c.ExplainFilter(ctx, []string{url})
+	if err != nil {
+		return steps, err
+	}
+	return append(steps, filtered[0]...), nil
+}
+
 // ExplainNormalize tells for each URL, plugin by plugin and loop by loop, what the
 // normalizers of the scope make of it. A URL's steps end with the normalizer
 // that drops it or fails. The answers are as many as the URLs, in their order;
