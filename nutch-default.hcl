@@ -728,7 +728,7 @@ parser {
   # Certainty (0 to 100) from which a guessed charset is taken; -1 never guesses.
   # Type: int, min 0, max 100, or -1
   # Nutch: encodingdetector.charset.min.confidence
-  charset_min_confidence = 50
+  charset_min_confidence = 30
 
   # What a page that forbids caching (robots noarchive) is indexed without:
   # nothing, its content, or everything.

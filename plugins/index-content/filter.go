@@ -121,7 +121,7 @@ func (f *Filter) extract(c *model.Content) (a article, err error) {
 	if err != nil || !base.IsAbs() {
 		base = nil
 	}
-	text := libcharset.Decode(c.Body, libcharset.Options{ContentType: c.ContentType, HTML: true, MinConfidence: 50, Default: "windows-1252"})
+	text := libcharset.Decode(c.Body, libcharset.Options{ContentType: c.ContentType, HTML: true, MinConfidence: 30, Default: "windows-1252"})
 	doc, err := html.ParseWithOptions(bytes.NewReader(text.Text), html.ParseOptionEnableScripting(false))
 	if err != nil {
 		return article{}, err

@@ -53,7 +53,7 @@ func build(env sdk.Env) (*sdk.Extensions, error) {
 	if err := env.Settings.Decode(&c); err != nil {
 		return nil, err
 	}
-	s := parserSection{DefaultCharset: "windows-1252", MinConfidence: 50, CachingPolicy: "content", MaxTextLength: -1}
+	s := parserSection{DefaultCharset: "windows-1252", MinConfidence: 30, CachingPolicy: "content", MaxTextLength: -1}
 	if err := env.Settings.Section("parser", &s); err != nil {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ func (f *Filter) FilterParse(_ context.Context, in *parsefilter.Input) (*parsefi
 	if in.Content == nil || !strings.Contains(in.Content.MIMEType, "html") {
 		return nil, nil
 	}
-	text := libcharset.Decode(in.Content.Body, libcharset.Options{ContentType: in.Content.ContentType, HTML: true, MinConfidence: 50, Default: "windows-1252"})
+	text := libcharset.Decode(in.Content.Body, libcharset.Options{ContentType: in.Content.ContentType, HTML: true, MinConfidence: 30, Default: "windows-1252"})
 	doc, err := html.ParseWithOptions(bytes.NewReader(text.Text), html.ParseOptionEnableScripting(false))
 	if err != nil {
 		return &parsefilter.Patch{SetMeta: model.Metadata{metaTree: {"no tree: " + err.Error()}}}, nil //nolint:nilerr // the dump says it

@@ -85,6 +85,7 @@ func samples() map[string]string {
 		"chinese":  "搜索引擎的爬虫程序会访问网页，读取文档内容并建立索引，同时沿着链接发现新的页面，定期检查页面是否发生变化。",
 		"taiwan":   "搜尋引擎的爬蟲程式會造訪網頁，讀取文件內容並建立索引，同時沿著連結發現新的頁面，定期檢查頁面是否發生變化。",
 		"greek":    "Ο ανιχνευτής επισκέπτεται τις σελίδες του ιστού, διαβάζει το περιεχόμενο και ακολουθεί τους συνδέσμους για να βρει νέες σελίδες.",
+		"english":  "A search engine’s crawler visits the pages of a site, reads them and follows the links — “politely”, as they say — to find what’s new.",
 		"french":   "Le robot d'indexation parcourt les pages du réseau, lit leur contenu et suit les liens à la recherche de nouveautés déjà publiées à l'été.",
 		"polish":   "Robot przegląda strony sieci, czyta ich treść i podąża za łączami, żeby znaleźć nowe strony oraz sprawdzić, czy się zmieniły.",
 		"hebrew":   "הסורק עובר על דפי הרשת, קורא את תוכנם ועוקב אחר הקישורים כדי למצוא דפים חדשים ולבדוק אם משהו השתנה מאז הביקור האחרון.",

@@ -40,7 +40,7 @@ type Section struct {
 
 // DefaultSection returns what holds where the section says nothing.
 func DefaultSection() Section {
-	return Section{DefaultCharset: "windows-1252", MinConfidence: 50, MaxTextLength: -1}
+	return Section{DefaultCharset: "windows-1252", MinConfidence: 30, MaxTextLength: -1}
 }
 
 // Failed is the answer for a document that can't be parsed.

@@ -104,6 +104,11 @@ func New(cfg Config, plugins Plugins) (*Parser, error) {
 	return &Parser{cfg: cfg, plugins: plugins}, nil
 }
 
+// metaTruncated is the key of the parse metadata that says why a document was not
+// read to its end. Parsers use it for reasons of their own; the core adds
+// "content." and why the content itself is cut: length, time or disconnect.
+const metaTruncated = "parse.truncated"
+
 // Parse parses one document. A document that can't be parsed is a Parsed with
 // a failed status; the error is not nil only when nothing can be parsed any more or ctx has ended.
 func (p *Parser) Parse(ctx context.Context, c *model.Content) (*segment.Parsed, error) {
@@ -169,6 +174,13 @@ func (p *Parser) document(ctx context.Context, c *model.Content) (*segment.Parse
 		out.ContentMeta = model.Metadata{}
 	}
 	out.ContentMeta.Set("Content-Type", c.MIMEType)
+	if c.Truncated != "" { // whatever the parser made of it, it has seen a part only
+		out.ParseMeta = out.ParseMeta.Clone()
+		if out.ParseMeta == nil {
+			out.ParseMeta = model.Metadata{}
+		}
+		out.ParseMeta[metaTruncated] = append(out.ParseMeta[metaTruncated], "content."+c.Truncated)
+	}
 	if !main.Status.OK() {
 		return out, nil, in, nil
 	}

@@ -218,6 +218,15 @@ func TestParse(t *testing.T) {
 			t.Error(d)
 		}
 	})
+	t.Run("truncated content is parsed and flagged", func(t *testing.T) {
+		p := newParser(t, &plugins{parse: good}, nil)
+		in := content()
+		in.Truncated = "length"
+		got, err := p.Parse(t.Context(), in)
+		if err != nil || !got.Status.OK() || got.Text == "" || got.ParseMeta.First("parse.truncated") != "content.length" {
+			t.Errorf("%+v %v", got, err)
+		}
+	})
 	t.Run("text not stored", func(t *testing.T) {
 		p := newParser(t, &plugins{parse: good}, func(c *Config) { c.StoreText = false })
 		if got, err := p.Parse(t.Context(), content()); err != nil || got.Text != "" || len(got.Outlinks) != 1 {
