@@ -142,7 +142,7 @@ func (f *Filter) FilterParse(_ context.Context, in *parsefilter.Input) (*parsefi
 
 // decode returns the document's characters; Nutch takes the platform's charset.
 func decode(c *model.Content) string {
-	r := libcharset.Decode(c.Body, libcharset.Options{ContentType: c.ContentType, HTML: true, MinConfidence: 50, Default: "windows-1252"})
+	r := libcharset.Decode(c.Body, libcharset.Options{ContentType: c.ContentType, HTML: true, MinConfidence: 30, Default: "windows-1252"})
 	return string(r.Text)
 }
 
