@@ -226,3 +226,16 @@ func TestMemoryFollowsBytes(t *testing.T) {
 		t.Errorf("%d bytes allocated for an answer of 5", per)
 	}
 }
+
+// Every encoding that the test site knows.
+func TestSiteEncodings(t *testing.T) {
+	s := testsite.Start(t, testsite.Options{})
+	f := fetcher(t)
+	want := strings.Repeat("<p>some words\n", 5000)
+	for _, name := range testsite.Encodings() {
+		s.Site().Encoded("/"+name, "text/html", name, []byte(want))
+		if r := get(t, f, s.Site().URL("/"+name)); string(r.Body) != want || r.Truncated != "" {
+			t.Errorf("%s: %v, %d bytes, truncated %q", name, r.Status, len(r.Body), r.Truncated)
+		}
+	}
+}

@@ -195,7 +195,7 @@ func (f *Fetcher) perform(parent, ctx context.Context, c *call, req *protocol.Re
 			return nil, failed(out, model.ProtocolAccessDenied, "logged out again right after the login of site %q", l.site.name)
 		}
 		if wait := l.expire(born); wait > 0 {
-			return nil, failed(out, model.ProtocolException, "logged out of site %q; the next login is tried in %s (login_again_after)", l.site.name, wait.Round(time.Second))
+			return nil, f.noAnswer(parent, clock, l.loggedOutPause(wait), out)
 		}
 		out.Body, out.Truncated = nil, ""
 		clock.rest()
@@ -209,6 +209,10 @@ func (f *Fetcher) noAnswer(parent context.Context, clock *clock, err error, out 
 	}
 	if errors.Is(parent.Err(), context.Canceled) {
 		return fault.Errorf(fault.Transient, "fetch %s: called off: %w", out.URL, context.Cause(parent))
+	}
+	if p := (*loginPause)(nil); errors.As(err, &p) {
+		out.RetryAfter = p.wait
+		return failed(out, model.ProtocolException, "%v", err)
 	}
 	var netErr net.Error
 	switch {

@@ -48,6 +48,20 @@ type login struct {
 	failed error     // of the last try
 }
 
+// loginPause is the error of a page that has to wait for the next login.
+type loginPause struct {
+	reason string
+	wait   time.Duration
+}
+
+func (p *loginPause) Error() string {
+	return fmt.Sprintf("%s; the next login is tried in %s (login_again_after)", p.reason, p.wait.Round(time.Second))
+}
+
+func (l *login) loggedOutPause(wait time.Duration) *loginPause {
+	return &loginPause{fmt.Sprintf("logged out of site %q", l.site.name), wait}
+}
+
 // newLogin returns nil when c has no login_url.
 func newLogin(s *site, c *SiteConfig) (*login, error) {
 	if c.LoginURL == "" {
@@ -145,10 +159,10 @@ func (f *Fetcher) ensureLogin(ctx context.Context, l *login, c *call) (born int,
 		return born, nil
 	}
 	if failed != nil && since < l.again {
-		return 0, fmt.Errorf("%w; tried again in %s (login_again_after)", failed, (l.again - since).Round(time.Second))
+		return 0, &loginPause{failed.Error(), l.again - since}
 	}
 	if failed == nil && born > 0 && since < l.again {
-		return 0, fmt.Errorf("logged out of site %q; the next login is tried in %s (login_again_after)", l.site.name, (l.again - since).Round(time.Second))
+		return 0, l.loggedOutPause(l.again - since)
 	}
 	err = f.logIn(ctx, l, c)
 	if err != nil && ctx.Err() != nil {

@@ -77,7 +77,7 @@ func TestLoginAgainAfter(t *testing.T) {
 	get(t, f, s.Site().URL("/in/1"))
 	l.Expire()
 	for _, p := range []string{"/in/2", "/in/3"} {
-		if r := get(t, f, s.Site().URL(p)); r.Status.Code != model.ProtocolException || !strings.Contains(r.Status.Message, `logged out of site "shop"; the next login`) {
+		if r := get(t, f, s.Site().URL(p)); r.Status.Code != model.ProtocolException || r.RetryAfter < 50*time.Minute || !strings.Contains(r.Status.Message, `logged out of site "shop"; the next login`) {
 			t.Errorf("%s: %v", p, r.Status)
 		}
 	}

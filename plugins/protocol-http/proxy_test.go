@@ -150,53 +150,32 @@ func TestProxyExceptions(t *testing.T) {
 	}
 }
 
-// socks5 serves one SOCKS5 connection (RFC 1928, RFC 1929) for me:pw and
-// connects every name to target, which it reports on asked.
-func socks5(c net.Conn, target string, asked chan<- string) {
-	read := func(n int) []byte {
-		b := make([]byte, n)
-		if _, err := io.ReadFull(c, b); err != nil {
-			return make([]byte, n)
+// Every kind of proxy, with a password and without, to http and to https.
+func TestProxyKinds(t *testing.T) {
+	for _, kind := range []string{"http", "https", "socks5"} {
+		for _, user := range []string{"", "me"} {
+			plain, secure := testsite.Start(t, testsite.Options{}), testsite.Start(t, testsite.Options{TLS: true, Names: []string{"site.example"}})
+			for _, s := range []*testsite.Server{plain, secure} {
+				s.Host("site.example").Page("/p", "page")
+			}
+			for scheme, target := range map[string]*testsite.Server{"http": plain, "https": secure} {
+				proxy := testsite.StartProxy(t, testsite.ProxyOptions{Kind: kind, User: user, Password: "pw", Target: target.Addr()})
+				base := []func(*Config){allow(), names(nil), func(c *Config) { c.HTTP.TLSCertificatesCheck = false }}
+				f := fetcher(t, append(base, via(kind, proxy.Addr(), user, "pw"))...)
+				if r := get(t, f, scheme+"://site.example/p"); string(r.Body) != "page" || r.IP != "" {
+					t.Errorf("%s proxy, user %q, %s: %v %q", kind, user, scheme, r.Status, r.Body)
+				}
+				if asked := proxy.Asked(); len(asked) != 1 || !strings.Contains(asked[0], "site.example") {
+					t.Errorf("%s proxy, user %q, %s: asked for %q", kind, user, scheme, asked)
+				}
+				if user == "" {
+					continue
+				}
+				f = fetcher(t, append(base, via(kind, proxy.Addr(), user, "no"))...)
+				if r := get(t, f, scheme+"://site.example/p"); r.Status.Code != model.ProtocolException || len(proxy.Asked()) != 1 {
+					t.Errorf("%s proxy, wrong password, %s: %v", kind, scheme, r.Status)
+				}
+			}
 		}
-		return b
-	}
-	read(int(read(2)[1]))
-	_, _ = c.Write([]byte{5, 2}) // user and password wanted
-	user := string(read(int(read(2)[1])))
-	password := string(read(int(read(1)[0])))
-	if user != "me" || password != "pw" {
-		_, _ = c.Write([]byte{1, 1})
-		return
-	}
-	_, _ = c.Write([]byte{1, 0})
-	if head := read(4); head[3] != 3 { // a domain name
-		return
-	}
-	name := string(read(int(read(1)[0])))
-	read(2)
-	asked <- name
-	up, err := net.Dial("tcp", target)
-	if err != nil {
-		return
-	}
-	_, _ = c.Write([]byte{5, 0, 0, 1, 0, 0, 0, 0, 0, 0})
-	relay(c, up)
-}
-
-func TestSOCKS5(t *testing.T) {
-	s := testsite.Start(t, testsite.Options{})
-	s.Host("site.example").Page("/", "over socks")
-	asked := make(chan string, 4)
-	proxy := testsite.StartRaw(t, func(c net.Conn) { socks5(c, s.Addr(), asked) })
-	f := fetcher(t, allow(), names(nil), via("socks5", proxy.Addr(), "me", "pw"))
-	if r := get(t, f, "http://site.example/"); string(r.Body) != "over socks" || r.IP != "" {
-		t.Fatalf("%v %q", r.Status, r.Body)
-	}
-	if name := <-asked; name != "site.example" {
-		t.Errorf("the proxy was asked for %q", name)
-	}
-	f = fetcher(t, allow(), names(nil), via("socks5", proxy.Addr(), "me", "no"))
-	if r := get(t, f, "http://site.example/"); r.Status.Code != model.ProtocolException {
-		t.Errorf("wrong password: %v", r.Status)
 	}
 }

@@ -33,8 +33,7 @@ func TestTunnel(t *testing.T) {
 	plain, secure := testsite.Start(t, testsite.Options{}), testsite.Start(t, testsite.Options{TLS: true})
 	startProxy(plain, "site.example", target.Addr())
 	startProxy(secure, "site.example", target.Addr())
-	asked := make(chan string, 4)
-	socks := testsite.StartRaw(t, func(c net.Conn) { socks5(c, target.Addr(), asked) })
+	socks := testsite.StartProxy(t, testsite.ProxyOptions{Kind: "socks5", User: "me", Password: "pw", Target: target.Addr()})
 	noCheck := func(c *Config) { c.HTTP.TLSCertificatesCheck = false }
 	for name, change := range map[string][]func(*Config){
 		"direct": {allow("site.example"), names(map[string]string{"site.example": "127.0.0.1"})},

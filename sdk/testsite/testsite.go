@@ -58,6 +58,8 @@ type Server struct {
 	gone  *sync.Cond // a connection has left conns
 	sites map[string]*Site
 	log   []Request
+	// fallback answers for hosts that are no site.
+	fallback http.HandlerFunc
 	conns map[net.Conn]string // open connections and the local address each came in on
 	taken map[net.Conn]bool   // of these, the ones that a handler took from the HTTP server
 	peak  map[string]int      // most connections open at once, by local address
@@ -339,8 +341,13 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		Time: time.Now(), Host: host, Method: r.Method, Path: path, Proto: r.Proto,
 		Header: r.Header.Clone(), Local: local, Remote: r.RemoteAddr,
 	})
-	site := s.sites[host]
+	site, fallback := s.sites[host], s.fallback
 	s.mu.Unlock()
+	if site == nil && fallback != nil {
+		defer s.release(r)
+		fallback(w, r)
+		return
+	}
 	if site == nil {
 		http.Error(w, "no such site: "+host, http.StatusMisdirectedRequest)
 		return

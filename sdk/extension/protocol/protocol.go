@@ -46,12 +46,14 @@ type Response struct {
 	Headers     model.Metadata // canonical header names
 	Body        []byte         // decoded payload, at most the limit
 	ContentType string
-	Truncated   string        // "", "length", "time", "disconnect"
-	RetryAfter  time.Duration // what the server asked for; 0 when it did not
-	IP          string        // peer address, or "" behind a proxy
-	Protocol    string        // such as "HTTP/1.1", "h2", "file"
-	FetchTime   time.Time     // start of the exchange
-	Elapsed     time.Duration
+	Truncated   string // "", "length", "time", "disconnect"
+	// RetryAfter is how long the server asked to be left alone, 0 when it did not, or
+	// how long the plugin itself can't ask it, such as until it may log in again.
+	RetryAfter time.Duration
+	IP         string    // peer address, or "" behind a proxy
+	Protocol   string    // such as "HTTP/1.1", "h2", "file"
+	FetchTime  time.Time // start of the exchange
+	Elapsed    time.Duration
 	// Attachments are what belongs to the document besides its body, such as a picture of
 	// a page. They are kept with it and never parsed.
 	Attachments []Attachment

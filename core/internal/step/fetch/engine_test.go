@@ -122,6 +122,7 @@ func TestRetryAfter(t *testing.T) {
 		"503":             {503, 5 * time.Minute, 5 * time.Minute},
 		"at most the max": {429, 24 * time.Hour, time.Hour},
 		"default":         {429, 0, 2 * time.Minute},
+		"no answer yet":   {0, 5 * time.Minute, 5 * time.Minute}, // the plugin has to wait, such as for a login
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

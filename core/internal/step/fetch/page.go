@@ -130,7 +130,9 @@ func (e *Engine) outcome(item Item, resp *protocol.Response, now time.Time) *Out
 		o.Follow = item.Hops < e.cfg.RedirectMax && resp.Location != ""
 		o.Exceeded = e.cfg.RedirectMax > 0 && e.cfg.RedirectSkip && item.Hops >= e.cfg.RedirectMax
 	case model.StatusFetchRetry:
-		if h := resp.Status.HTTP; h == 429 || h == 503 {
+		// Without an answer it is the plugin that wants to be left alone, such as until it
+		// may log in again.
+		if h := resp.Status.HTTP; h == 429 || h == 503 || h == 0 && resp.RetryAfter > 0 {
 			o.RetryAfter = min(resp.RetryAfter, e.cfg.RetryAfterMax)
 			if resp.RetryAfter <= 0 && h == 429 {
 				o.RetryAfter = e.cfg.RetryAfterDefault
