@@ -164,7 +164,7 @@ func (f *Fetcher) fetch(parent context.Context, req *protocol.Request, out *prot
 	defer clock.stop()
 
 	c := f.newCall(x, u, req)
-	resp, err := f.perform(parent, ctx, c, req, clock, out)
+	resp, err := f.perform(parent, ctx, c, req, clock, out) //nolint:bodyclose // readBody closed it
 	if resp == nil || err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func (f *Fetcher) perform(parent, ctx context.Context, c *call, req *protocol.Re
 		if err != nil {
 			return nil, f.noAnswer(parent, clock, err, out)
 		}
-		if err := f.readBody(parent, req, resp, clock, out); err != nil { //nolint:bodyclose // it closes it
+		if err := f.readBody(parent, req, resp, clock, out); err != nil {
 			return nil, err
 		}
 		if l == nil || !l.loggedOut(c, resp, out.Body) {

@@ -312,7 +312,7 @@ func (l *login) judge(end *landing, sent *form) error {
 // same checks of addresses as the page of c.
 func (f *Fetcher) follow(ctx context.Context, l *login, c *call, s step) (*landing, error) {
 	for range maxLoginHops {
-		resp, err := f.step(ctx, l, c, s)
+		resp, err := f.step(ctx, l, c, s) //nolint:bodyclose // readDecoded closes it
 		if err != nil {
 			return nil, err
 		}

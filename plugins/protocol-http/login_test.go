@@ -115,13 +115,13 @@ func TestLoggedOutRules(t *testing.T) {
 				case "status":
 					w.WriteHeader(403)
 				case "target":
-					http.Redirect(w, r, "/signin?x", 302)
+					http.Redirect(w, r, "/signin?x", http.StatusFound)
 				case "text":
 					_, _ = io.WriteString(w, "<p>Please log in")
 				case "401 by default":
 					w.WriteHeader(401)
 				default:
-					http.Redirect(w, r, "/login?from=page", 303)
+					http.Redirect(w, r, "/login?from=page", http.StatusSeeOther)
 				}
 			})
 			rule.Username, rule.Password, rule.LoginURL = "u", "p", s.Site().URL("/login")
@@ -264,9 +264,12 @@ func TestCookieFileAndJar(t *testing.T) {
 	}
 	f = fetcher(t, names(hosts), func(c *Config) { c.HTTP.CookieFile, c.HTTP.Cookies, c.HTTP.CookieJar = file, false, true })
 	for _, step := range []struct{ host, path, want string }{
-		{"a.example", "/", ""}, {"a.example", "/", "own=a.example"}, // b.example's is not for it to set
-		{"www.b.example", "/x", ""}, {"www.b.example", "/deep/x", "deep=1; own=www.b.example; wide=www.b.example"},
-		{"c.co.uk", "/", ""}, {"d.co.uk", "/", ""}, // nothing for all of co.uk
+		{"a.example", "/", ""},
+		{"a.example", "/", "own=a.example"}, // b.example's is not for it to set
+		{"www.b.example", "/x", ""},
+		{"www.b.example", "/deep/x", "deep=1; own=www.b.example; wide=www.b.example"},
+		{"c.co.uk", "/", ""},
+		{"d.co.uk", "/", ""}, // nothing for all of co.uk
 	} {
 		if got := ask(f, step.host, step.path); got != step.want {
 			t.Errorf("%s%s: sent %q, want %q", step.host, step.path, got, step.want)

@@ -60,10 +60,10 @@ type Server struct {
 	log   []Request
 	// fallback answers for hosts that are no site.
 	fallback http.HandlerFunc
-	conns map[net.Conn]string // open connections and the local address each came in on
-	taken map[net.Conn]bool   // of these, the ones that a handler took from the HTTP server
-	peak  map[string]int      // most connections open at once, by local address
-	total int                 // connections ever
+	conns    map[net.Conn]string // open connections and the local address each came in on
+	taken    map[net.Conn]bool   // of these, the ones that a handler took from the HTTP server
+	peak     map[string]int      // most connections open at once, by local address
+	total    int                 // connections ever
 }
 
 // Request is one request as a Server got it.
