@@ -372,7 +372,7 @@ http {
   # Nutch: store.http.headers
   store_headers = false
 
-  # Store protocol and TLS versions in the page's metadata.
+  # Store the protocol's version, such as HTTP/1.1 or h2, in the page's metadata, as _protocol.versions_.
   # Nutch: store.protocol.versions
   store_protocol_versions = false
 }

@@ -3,7 +3,6 @@ package protocolfile
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -178,29 +177,6 @@ func TestOutcomes(t *testing.T) {
 	whole := fetcher(t, "/")
 	if r := get(t, whole, "file:///proc/self/stat"); r.Status.Code != ok && r.Status.Code != moved {
 		t.Errorf("root /: %v", r.Status)
-	}
-}
-
-func TestUnreadable(t *testing.T) {
-	dir := tree(t, "a", "d/x")
-	if os.Geteuid() == 0 {
-		out := &protocol.Response{}
-		_ = failure(out, fmt.Errorf("open: %w", syscall.EACCES))
-		if out.Status.Code != model.ProtocolAccessDenied || out.Status.HTTP != 401 {
-			t.Errorf("%v", out.Status)
-		}
-		t.Skip("root can read everything; only the mapping of the error was tested")
-	}
-	for _, p := range []string{"/a", "/d"} {
-		if err := os.Chmod(dir+p, 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Cleanup(func() { _ = os.Chmod(dir+"/d", 0o755) })
-	for _, p := range []string{"/a", "/d/", "/d/x"} {
-		if r := get(t, fetcher(t, dir), "file://"+dir+p); r.Status.Code != model.ProtocolAccessDenied || r.Status.HTTP != 401 {
-			t.Errorf("%s: %v", p, r.Status)
-		}
 	}
 }
 
