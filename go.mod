@@ -36,6 +36,7 @@ require (
 	github.com/nlnwa/gowarc/v3 v3.1.0
 	github.com/oschwald/maxminddb-golang/v2 v2.9.1
 	github.com/parquet-go/parquet-go v0.32.0
+	github.com/rabbitmq/amqp091-go v1.16.0
 	github.com/saintfish/chardet v0.0.0-20230101081208-5e3ef4b5456d
 	github.com/tdewolff/parse/v2 v2.8.20
 	github.com/temoto/robotstxt v1.1.2

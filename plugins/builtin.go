@@ -27,6 +27,7 @@ import (
 	indexerjsonl "github.com/gonutch/crawler/plugins/indexer-jsonl"
 	indexerkafka "github.com/gonutch/crawler/plugins/indexer-kafka"
 	indexerparquet "github.com/gonutch/crawler/plugins/indexer-parquet"
+	indexerrabbit "github.com/gonutch/crawler/plugins/indexer-rabbit"
 	indexersolr "github.com/gonutch/crawler/plugins/indexer-solr"
 	indexerwebhook "github.com/gonutch/crawler/plugins/indexer-webhook"
 	languageidentifier "github.com/gonutch/crawler/plugins/language-identifier"
@@ -55,6 +56,7 @@ import (
 	protocolhttp "github.com/gonutch/crawler/plugins/protocol-http"
 	publishjsonl "github.com/gonutch/crawler/plugins/publish-jsonl"
 	publishnats "github.com/gonutch/crawler/plugins/publish-nats"
+	publishrabbitmq "github.com/gonutch/crawler/plugins/publish-rabbitmq"
 	scoringdepth "github.com/gonutch/crawler/plugins/scoring-depth"
 	scoringlink "github.com/gonutch/crawler/plugins/scoring-link"
 	scoringmetadata "github.com/gonutch/crawler/plugins/scoring-metadata"
@@ -94,7 +96,7 @@ func Builtins() []sdk.Plugin {
 		indexanchor.Plugin(), indexarbitrary.Plugin(), indexbasic.Plugin(), indexcontent.Plugin(), indexdedupnear.Plugin(),
 		indexgeoip.Plugin(), indexjexlfilter.Plugin(), indexlinks.Plugin(), indexmetadata.Plugin(), indexmore.Plugin(),
 		indexreplace.Plugin(), indexstatic.Plugin(),
-		indexerbleve.Plugin(), indexercsv.Plugin(), indexerdummy.Plugin(), indexerjsonl.Plugin(), indexerkafka.Plugin(), indexerparquet.Plugin(), indexerwebhook.Plugin(),
+		indexerbleve.Plugin(), indexercsv.Plugin(), indexerdummy.Plugin(), indexerjsonl.Plugin(), indexerkafka.Plugin(), indexerparquet.Plugin(), indexerrabbit.Plugin(), indexerwebhook.Plugin(),
 		indexerelastic.Plugin(),
 		indexersolr.Plugin(),
 		languageidentifier.Plugin(),
@@ -103,7 +105,7 @@ func Builtins() []sdk.Plugin {
 		parseext.Plugin(), parsehtml.Plugin(), parseimage.Plugin(), parsejs.Plugin(), parsemetatags.Plugin(), parseoffice.Plugin(), parsepdf.Plugin(), parsesitemap.Plugin(), parsetext.Plugin(), parsetika.Plugin(), parsexml.Plugin(), parsezip.Plugin(),
 		parsefiltercss.Plugin(), parsefilterdebug.Plugin(), parsefilternaivebayes.Plugin(), parsefilterregex.Plugin(), parsefilterstructured.Plugin(),
 		protocolbrowser.Plugin(), protocolfile.Plugin(), protocolftp.Plugin(), protocolhttp.Plugin(),
-		publishjsonl.Plugin(), publishnats.Plugin(),
+		publishjsonl.Plugin(), publishnats.Plugin(), publishrabbitmq.Plugin(),
 		scoringdepth.Plugin(), scoringlink.Plugin(), scoringmetadata.Plugin(), scoringopic.Plugin(), scoringorphan.Plugin(),
 		scoringsimilarity.Plugin(),
 		subcollection.Plugin(),
