@@ -792,6 +792,10 @@ protocol {
   # Scheme or host name = id of the plugin that fetches it; a host's comes before a scheme's.
   plugins = {}
 
+  # Rules by URL, tried in order before all others: the id of a plugin and a regular
+  # expression, such as "protocol-browser ^https://example\\.org/app/".
+  rules = []
+
   # The same in the form of Nutch's host-protocol-mapping.txt: a host, a registered
   # domain or protocol:scheme, a tab, the plugin's id or extension id. What plugins
   # says comes before it.

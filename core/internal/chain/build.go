@@ -177,10 +177,16 @@ func (c *Chains) buildProtocols() []error {
 			errs = append(errs, fmt.Errorf("plugin %s provides a protocol without a scheme", m.id))
 		}
 	}
-	for key, id := range c.opts.ProtocolOf {
+	check := func(what, id string) {
 		if m := c.members[id]; m == nil || len(m.provides(manifest.Protocol)) == 0 {
-			errs = append(errs, fmt.Errorf("%s is to be fetched by %q, which is not an active protocol plugin", key, id))
+			errs = append(errs, fmt.Errorf("%s is to be fetched by %q, which is not an active protocol plugin", what, id))
 		}
+	}
+	for key, id := range c.opts.ProtocolOf {
+		check(key, id)
+	}
+	for _, r := range c.opts.ProtocolRules {
+		check(r.URL.String(), r.ID)
 	}
 	return errs
 }

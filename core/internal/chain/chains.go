@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"sync"
 	"time"
 
@@ -48,6 +49,9 @@ type Options struct {
 	// A type that is not named takes the parsers whose manifests name it, then
 	// "major/*", then "*".
 	ParserTypes map[string][]string
+	// ProtocolRules name the protocol plugin by URL; the first that matches counts, before
+	// ProtocolOf.
+	ProtocolRules []ProtocolRule
 	// ProtocolOf names the protocol plugin for a scheme or, stronger, a host. A
 	// plugin of the scheme's own is taken otherwise: the first in order.
 	ProtocolOf map[string]string
@@ -69,6 +73,12 @@ type Options struct {
 	EventQueue    int           // events waiting for each publisher, 1024
 	EventFlush    time.Duration // for publishers to say what they still have when the chains are closed; 5 s
 	Logger        hclog.Logger  // nil logs nothing
+}
+
+// ProtocolRule names the plugin that fetches the URLs that match.
+type ProtocolRule struct {
+	ID  string
+	URL *regexp.Regexp
 }
 
 func (o Options) withDefaults() Options {

@@ -47,9 +47,14 @@ func (c *Chains) Fetch(ctx context.Context, req *protocol.Request) (*protocol.Re
 	return failedFetch(req.URL, code, named(m.id, err).Error()), nil
 }
 
-// protocolOf returns the plugin for a URL: the one named for its host, for
-// its registered domain, for its scheme, the first that serves the scheme; nil when there is none.
+// protocolOf returns the plugin for a URL: that of the first rule that matches, the one
+// named for its host, for its registered domain, for its scheme, the first that serves the scheme; nil when there is none.
 func (c *Chains) protocolOf(url, scheme string) *member {
+	for _, r := range c.opts.ProtocolRules {
+		if r.URL.MatchString(url) {
+			return c.members[r.ID]
+		}
+	}
 	if len(c.opts.ProtocolOf) > 0 {
 		host := urlkey.Host(url)
 		for _, key := range []string{host, urlkey.DomainOf(host), scheme} {

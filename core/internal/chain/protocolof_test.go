@@ -2,6 +2,7 @@ package chain
 
 import (
 	"context"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -44,6 +45,17 @@ func TestProtocolOf(t *testing.T) {
 		r, err := c.Fetch(t.Context(), &protocol.Request{URL: x.url})
 		if err != nil || string(r.Body) != x.want {
 			t.Errorf("%s was fetched by %s, %v; want %s", x.url, r.Body, err, x.want)
+		}
+	}
+	c = newLocal(t, Options{
+		ProtocolRules: []ProtocolRule{{"protocol-b", regexp.MustCompile(`^https?://app\.test/js/`)}, {"protocol-a", regexp.MustCompile(`\.pdf$`)}},
+		ProtocolOf:    map[string]string{"app.test": "protocol-c"},
+	}, local(t, protocolPlugin("protocol-a")), local(t, protocolPlugin("protocol-b")), local(t, protocolPlugin("protocol-c")))
+	for url, want := range map[string]string{
+		"http://app.test/js/x.pdf": "protocol-b", "http://app.test/x.pdf": "protocol-a", "http://app.test/robots.txt": "protocol-c", "http://other.test/js/": "protocol-a",
+	} {
+		if r, err := c.Fetch(t.Context(), &protocol.Request{URL: url}); err != nil || string(r.Body) != want {
+			t.Errorf("%s was fetched by %s, %v; want %s", url, r.Body, err, want)
 		}
 	}
 	_, err := NewLocal([]LocalPlugin{local(t, protocolPlugin("protocol-a"))}, Options{ProtocolOf: map[string]string{"https": "protocol-x"}})

@@ -21,7 +21,15 @@ type Choice struct {
 	// ProtocolOf holds, by scheme or host, the id of the plugin that fetches it
 	// (protocol.plugins).
 	ProtocolOf map[string]string
-	chains     map[string][]*manifest.Manifest
+	// ProtocolRules are tried in order before ProtocolOf (protocol.rules).
+	ProtocolRules []ProtocolRule
+	chains        map[string][]*manifest.Manifest
+}
+
+// ProtocolRule names the plugin that fetches the URLs that match.
+type ProtocolRule struct {
+	ID  string
+	URL *regexp.Regexp
 }
 
 // Chain returns the chosen plugins that provide point, in the order they run.
@@ -52,6 +60,7 @@ func (c *Config) Choose(manifests []*manifest.Manifest) (*Choice, error) {
 	}
 	out.ScopeOrder = ch.assigned("urlnormalizer.order_by_scope", manifest.URLNormalizer, out.Plugins)
 	out.ParserTypes = ch.assigned("parser.mime_types", manifest.Parser, out.Plugins)
+	out.ProtocolRules = ch.protocolRules(out.Plugins)
 	out.ProtocolOf = ch.protocolMapping(out.Plugins)
 	for k, ids := range ch.assigned("protocol.plugins", manifest.Protocol, out.Plugins) {
 		if len(ids) > 0 {

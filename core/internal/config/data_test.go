@@ -98,6 +98,9 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) string {
 			return err.Error()
 		}
 		out := ""
+		for _, r := range c.ProtocolRules {
+			out += r.URL.String() + " " + r.ID + "\n"
+		}
 		for _, k := range sortedKeys(c.ProtocolOf) {
 			out += k + " " + c.ProtocolOf[k] + "\n"
 		}

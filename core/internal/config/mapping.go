@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 
 	"github.com/gonutch/crawler/sdk/hclconf"
@@ -49,6 +50,36 @@ func (ch *chooser) protocolMapping(chosen []*manifest.Manifest) map[string]strin
 		if wrong != "" {
 			ch.problems = append(ch.problems, hclconf.Problem{Where: fmt.Sprintf("%s:%d", name, n), Text: wrong})
 		}
+	}
+	return out
+}
+
+// protocolRules reads protocol.rules.
+func (ch *chooser) protocolRules(chosen []*manifest.Manifest) []ProtocolRule {
+	e := ch.c.entry("protocol.rules")
+	if e == nil {
+		return nil
+	}
+	list, _ := e.value.([]string)
+	var out []ProtocolRule
+	for i, text := range list {
+		id, pattern, _ := strings.Cut(strings.TrimSpace(text), " ")
+		pattern = strings.TrimSpace(pattern)
+		if pattern == "" {
+			ch.problems = append(ch.problems, e.element(i, "%q: want the id of a plugin, a space and a regular expression", text))
+			continue
+		}
+		m, why := ch.pick(id, manifest.Protocol, chosen)
+		if why != "" {
+			ch.problems = append(ch.problems, e.element(i, "%s", why))
+			continue
+		}
+		re, err := regexp.Compile(pattern)
+		if err != nil {
+			ch.problems = append(ch.problems, e.element(i, "%q is no regular expression: %s", pattern, strings.TrimPrefix(err.Error(), "error parsing regexp: ")))
+			continue
+		}
+		out = append(out, ProtocolRule{ID: m.ID, URL: re})
 	}
 	return out
 }

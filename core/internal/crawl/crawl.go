@@ -407,6 +407,9 @@ func chainOptions(c *config.Config, choice *config.Choice) (chain.Options, error
 		MaxBatchPages: p.BatchPages, Linger: p.BatchWait.D(), Retries: p.Retries, RetryDelay: p.RetryDelay.D(), ParseTimeout: pr.Timeout.D(),
 		FetchTimeout: h.TimeLimit.D(), NormalizerOrder: map[urlnormalizer.Scope][]string{}, ParserTypes: choice.ParserTypes, ProtocolOf: choice.ProtocolOf,
 	}
+	for _, r := range choice.ProtocolRules {
+		o.ProtocolRules = append(o.ProtocolRules, chain.ProtocolRule(r))
+	}
 	if o.ParseTimeout < 0 {
 		o.ParseTimeout = noTimeout
 	}
