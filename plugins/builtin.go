@@ -54,6 +54,7 @@ import (
 	protocolfile "github.com/gonutch/crawler/plugins/protocol-file"
 	protocolftp "github.com/gonutch/crawler/plugins/protocol-ftp"
 	protocolhttp "github.com/gonutch/crawler/plugins/protocol-http"
+	protocols3 "github.com/gonutch/crawler/plugins/protocol-s3"
 	publishjsonl "github.com/gonutch/crawler/plugins/publish-jsonl"
 	publishnats "github.com/gonutch/crawler/plugins/publish-nats"
 	publishrabbitmq "github.com/gonutch/crawler/plugins/publish-rabbitmq"
@@ -104,7 +105,7 @@ func Builtins() []sdk.Plugin {
 		mimetypefilter.Plugin(),
 		parseext.Plugin(), parsehtml.Plugin(), parseimage.Plugin(), parsejs.Plugin(), parsemetatags.Plugin(), parseoffice.Plugin(), parsepdf.Plugin(), parsesitemap.Plugin(), parsetext.Plugin(), parsetika.Plugin(), parsexml.Plugin(), parsezip.Plugin(),
 		parsefiltercss.Plugin(), parsefilterdebug.Plugin(), parsefilternaivebayes.Plugin(), parsefilterregex.Plugin(), parsefilterstructured.Plugin(),
-		protocolbrowser.Plugin(), protocolfile.Plugin(), protocolftp.Plugin(), protocolhttp.Plugin(),
+		protocolbrowser.Plugin(), protocolfile.Plugin(), protocolftp.Plugin(), protocolhttp.Plugin(), protocols3.Plugin(),
 		publishjsonl.Plugin(), publishnats.Plugin(), publishrabbitmq.Plugin(),
 		scoringdepth.Plugin(), scoringlink.Plugin(), scoringmetadata.Plugin(), scoringopic.Plugin(), scoringorphan.Plugin(),
 		scoringsimilarity.Plugin(),
