@@ -64,8 +64,9 @@ func measured(b *testing.B, name string, args ...string) (out string, cpu, wall 
 // and with the baseline, a process that only fetches and extracts links, in one
 // run: pages a second and processor time per page of the whole process tree
 // (the web is served by this process and not counted), without and with the
-// index, with default settings and with the fastest ones (no WARC files, no crawl.log). The promise is at most
-// 3.5 times the baseline's time without the index.
+// index, with default settings and with the fastest ones (no WARC files, no crawl.log). It
+// fails when the promise is not kept: at most 3.5 times the baseline's time without the
+// index. On a busy machine the comparison says little: the baseline sleeps and wakes less there.
 func BenchmarkCrawl(b *testing.B) {
 	crawler, baseline := programs(b)
 	for _, size := range []testweb.PageSize{testweb.Size6KB, testweb.Size50KB} {
@@ -76,23 +77,31 @@ func BenchmarkCrawl(b *testing.B) {
 		cfg := testweb.DefaultConfig()
 		cfg.Hosts, cfg.Pages, cfg.PageSize, cfg.Shares, cfg.MaxPerHost = max(pages/50, 1), pages, size, testweb.Plain(), 0
 		for _, v := range []struct {
-			name string
-			sets []string
+			name     string
+			sets     []string
+			promised bool
 		}{
-			{"default", []string{"indexer.enabled=false"}},
-			{"fastest", []string{"indexer.enabled=false", "fetcher.store_content=false", "log.crawl_log=false"}},
-			{"indexed", nil},
+			{"default", []string{"indexer.enabled=false"}, true},
+			{"fastest", []string{"indexer.enabled=false", "fetcher.store_content=false", "log.crawl_log=false"}, true},
+			{"indexed", nil, false},
 		} {
 			b.Run(fmt.Sprintf("%s/%s", size, v.name), func(b *testing.B) {
 				for b.Loop() {
-					crawlOnce(b, crawler, baseline, cfg, v.sets)
+					times := crawlOnce(b, crawler, baseline, cfg, v.sets)
+					if v.promised && times > maxTimes {
+						b.Errorf("missed: %.2f times the baseline's processor time, promised are %.1f", times, maxTimes)
+					}
 				}
 			})
 		}
 	}
 }
 
-func crawlOnce(b *testing.B, crawler, baseline string, cfg testweb.Config, sets []string) {
+// maxTimes is how often the baseline's processor time a page may take.
+const maxTimes = 3.5
+
+// crawlOnce returns how often the baseline's processor time a page took.
+func crawlOnce(b *testing.B, crawler, baseline string, cfg testweb.Config, sets []string) float64 {
 	web, err := testweb.New(cfg)
 	if err != nil {
 		b.Fatal(err)
@@ -134,4 +143,5 @@ func crawlOnce(b *testing.B, crawler, baseline string, cfg testweb.Config, sets 
 	b.ReportMetric(perPage/base, "times-baseline")
 	b.ReportMetric(float64(cfg.Pages)/wall.Seconds(), "pages/s")
 	b.ReportMetric(0, "ns/op")
+	return perPage / base
 }
