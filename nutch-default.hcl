@@ -945,11 +945,11 @@ indexer {
 store {
   # Memory for blocks of the store.
   # Type: size, min 1MiB
-  cache_size = "192MiB"
+  cache_size = "160MiB"
 
   # Memory for what is written before it goes to a file.
   # Type: size, min 1MiB, max 1GiB
-  memtable_size = "64MiB"
+  memtable_size = "32MiB"
 
   # Bytes of changes committed at once at most.
   # Type: size, min 64KiB, max 256MiB

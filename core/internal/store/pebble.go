@@ -17,10 +17,10 @@ const formatMajorVersion = pebble.FormatTableFormatV6
 func (s *Store) openPebble(o Options, fresh bool) error {
 	cacheSize, memTable := o.CacheSize, o.MemTableSize
 	if cacheSize == 0 {
-		cacheSize = 192 << 20
+		cacheSize = 160 << 20
 	}
 	if memTable == 0 {
-		memTable = 64 << 20
+		memTable = 32 << 20
 	}
 	cache := pebble.NewCache(cacheSize)
 	defer cache.Unref()

@@ -15,8 +15,8 @@ import (
 // Options configure a store. The zero value is usable.
 type Options struct {
 	FS           FS           // nil is the operating system's
-	CacheSize    int64        // bytes of block cache, memtables included; 0 is 192 MiB
-	MemTableSize int64        // bytes of one memtable; 0 is 64 MiB
+	CacheSize    int64        // bytes of block cache, memtables included; 0 is 160 MiB
+	MemTableSize int64        // bytes of one memtable; 0 is 32 MiB
 	LowWater     int64        // refuse commits when fewer bytes are free on the disk; 0 is off
 	Logger       hclog.Logger // nil discards
 	Command      string       // what holds the lock, shown to others
