@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gonutch/crawler/core/internal/step/refilter"
 	"github.com/gonutch/crawler/core/internal/urlkey"
 )
 
@@ -158,5 +159,23 @@ func TestArchives(t *testing.T) {
 	w.again()
 	if d := cmp.Diff(map[string]string{"/": "root"}, w.indexed()); d != "" {
 		t.Errorf("the archive is gone: index (-want +got):\n%s", d)
+	}
+}
+
+// TestRefilterParts: what is inside a page is judged by the page's URL.
+func TestRefilterParts(t *testing.T) {
+	w := newWorld(t, map[string]http.HandlerFunc{"/": page("root", "/feed"), "/feed": rssFeed("|Note|a note")})
+	w.cycle.SetRounds(2)
+	w.run()
+	rep, err := w.cycle.Refilter(t.Context(), refilter.Options{Apply: true})
+	if err != nil || w.statuses()["/feed#id-Note"] != "db_fetched" {
+		t.Fatalf("rules that changed nothing: %+v, %v, %v", rep, w.statuses(), err)
+	}
+	w.reopen("plugin.urlfilter-regex.rules=[\"-/feed$\", \"+.\"]")
+	if rep, err = w.cycle.Refilter(t.Context(), refilter.Options{Apply: true}); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(map[string]string{"/": "db_fetched"}, w.statuses()); d != "" {
+		t.Errorf("%+v: %s", rep, d)
 	}
 }

@@ -14,6 +14,9 @@ import (
 const (
 	MetaParseStatus = "parse.status" // text form of a failed ParseStatus; absent when the last parse was good
 	MetaContentType = "Content-Type" // of the last content, as Nutch's MimeAdaptive schedule wants it
+	// MetaPartOf is the URL of the page that a record's document was found in (a feed,
+	// an archive). It is there until the record's URL is fetched itself.
+	MetaPartOf = "_part.of_"
 )
 
 // Rules are the settings of the state machine.

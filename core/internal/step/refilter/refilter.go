@@ -16,6 +16,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -23,6 +24,7 @@ import (
 	"github.com/gonutch/crawler/core/internal/chain"
 	"github.com/gonutch/crawler/core/internal/db/crawldb"
 	"github.com/gonutch/crawler/core/internal/db/outlinks"
+	"github.com/gonutch/crawler/core/internal/db/transition"
 	"github.com/gonutch/crawler/core/internal/store"
 	"github.com/gonutch/crawler/core/internal/urlkey"
 	"github.com/gonutch/crawler/sdk/extension/urlnormalizer"
@@ -193,7 +195,36 @@ func (r *run) unknown(keys []urlkey.Key) ([]urlkey.Key, error) {
 type item struct {
 	key    urlkey.Key
 	url    string
+	page   string // URL of the page that it is inside of, or ""
 	result chain.URLResult
+}
+
+// page returns the URL that an item is judged by: that of its page when the item is
+// something inside a page, which no normalizer or filter is made for, else its own.
+func (r *run) page(it *item) (string, error) {
+	page, _, inside := strings.Cut(it.url, "#")
+	if !inside {
+		return it.url, nil
+	}
+	rec, err := r.DB.Get(it.key)
+	if err != nil || rec == nil || rec.Datum.Metadata.First(transition.MetaPartOf) != page {
+		return it.url, err
+	}
+	it.page = page
+	return page, nil
+}
+
+// judged takes the chains' result. What is inside a page goes when its page goes or
+// is called otherwise.
+func (i *item) judged(res chain.URLResult) {
+	if i.page != "" && res.Err == nil && !res.Dropped {
+		if res.URL == i.page {
+			res.URL = i.url
+		} else {
+			res = chain.URLResult{URL: i.url, Dropped: true, Plugin: res.Plugin, Reason: "its page is called " + res.URL}
+		}
+	}
+	i.result = res
 }
 
 // to returns the key of the item's new URL; false when it keeps its own.
@@ -215,7 +246,9 @@ func (r *run) judge(ctx context.Context, keys []urlkey.Key) ([]item, error) {
 			return nil, fmt.Errorf("record %q: %w", k, err)
 		}
 		items[i] = item{key: k, url: url}
-		urls[i] = url
+		if urls[i], err = r.page(&items[i]); err != nil {
+			return nil, err
+		}
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	for from := 0; from < len(urls); from += chunk {
@@ -223,7 +256,7 @@ func (r *run) judge(ctx context.Context, keys []urlkey.Key) ([]item, error) {
 		g.Go(func() error {
 			out, err := r.ask(ctx, part)
 			for i := range out {
-				items[from+i].result = out[i]
+				items[from+i].judged(out[i])
 			}
 			return err
 		})

@@ -10,10 +10,6 @@ import (
 	"github.com/gonutch/crawler/sdk/model"
 )
 
-// MetaPartOf is the metadata key of the URL of the page that a record's document
-// was found in (a feed, an archive). It is there until the record's URL is fetched itself.
-const MetaPartOf = "_part.of_"
-
 // never is when a document is due that can't be fetched by itself: it changes with
 // its page.
 func never() time.Time { return time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC) }
@@ -65,7 +61,7 @@ func (a *Applier) dropParts(tx *crawldb.Tx, p *prepared, parts []segment.Part, f
 		if err != nil {
 			return err
 		}
-		if rec == nil || rec.Datum.Metadata.First(MetaPartOf) != p.URL {
+		if rec == nil || rec.Datum.Metadata.First(transition.MetaPartOf) != p.URL {
 			continue
 		}
 		tx.Delete(key)
@@ -85,7 +81,7 @@ func (a *Applier) part(tx *crawldb.Tx, p *prepared, page *model.CrawlDatum, part
 	var old *model.CrawlDatum
 	due := now
 	if rec != nil {
-		of := rec.Datum.Metadata.First(MetaPartOf)
+		of := rec.Datum.Metadata.First(transition.MetaPartOf)
 		if of != p.URL && (of != "" || rec.Datum.Status != model.StatusDBUnfetched) {
 			return nil
 		}
@@ -98,7 +94,7 @@ func (a *Applier) part(tx *crawldb.Tx, p *prepared, page *model.CrawlDatum, part
 	d, ok := transition.Apply(old, transition.Outcome{
 		Status: model.StatusFetchSuccess, Protocol: model.ProtocolStatus{Code: model.ProtocolSuccess}, FetchTime: at,
 		Signature: part.Signature, Segment: p.Segment, ContentType: part.ContentMeta.First("Content-Type"), Parse: part.Status,
-		Metadata: model.Metadata{MetaPartOf: {p.URL}},
+		Metadata: model.Metadata{transition.MetaPartOf: {p.URL}},
 	}, now, a.cfg.Rules)
 	if !ok {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gonutch/crawler/core/internal/db/crawldb"
+	"github.com/gonutch/crawler/core/internal/db/transition"
 	"github.com/gonutch/crawler/core/internal/segment"
 	"github.com/gonutch/crawler/core/internal/urlkey"
 	"github.com/gonutch/crawler/sdk/model"
@@ -52,7 +53,7 @@ func TestParts(t *testing.T) {
 
 	for _, u := range []string{guid, other, own} {
 		d := b.get(u)
-		if d == nil || d.Status != model.StatusDBFetched || d.Segment != "s1" || d.Metadata.First(MetaPartOf) != feed {
+		if d == nil || d.Status != model.StatusDBFetched || d.Segment != "s1" || d.Metadata.First(transition.MetaPartOf) != feed {
 			t.Fatalf("%s: %+v", u, d)
 		}
 		p, err := b.segs.GetParse("s1", urlkey.FromURL(u), segment.Want{Text: true})
@@ -84,7 +85,7 @@ func TestParts(t *testing.T) {
 
 	// The page with a URL of its own is fetched: it stands for itself from now on.
 	b.apply(b.page("s2", own, model.StatusFetchSuccess))
-	if d := b.get(own); d.Segment != "s2" || d.Metadata.First(MetaPartOf) != "" || !b.marked(own) {
+	if d := b.get(own); d.Segment != "s2" || d.Metadata.First(transition.MetaPartOf) != "" || !b.marked(own) {
 		t.Errorf("own page: %+v", d)
 	}
 

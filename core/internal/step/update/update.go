@@ -304,7 +304,7 @@ func (a *Applier) apply(tx *crawldb.Tx, p *prepared, now time.Time) (model.Statu
 	if rec != nil {
 		before := transition.Clone(rec.Datum)
 		old, previous = &before, before.Segment
-		delete(before.Metadata, MetaPartOf) // a page that was fetched stands for itself
+		delete(before.Metadata, transition.MetaPartOf) // a page that was fetched stands for itself
 	} else {
 		rec = new(crawldb.Record)
 	}
