@@ -112,9 +112,9 @@ func (a *archive) zipFile(f *zip.File) error {
 	r, err := f.Open()
 	if err != nil {
 		a.damaged++
-		return nil //nolint:nilerr // this file is damaged or packed in a way unknown here; it is counted
+		return nil // this file is damaged or packed in a way unknown here
 	}
-	defer r.Close() //nolint:errcheck // nothing is written
+	defer r.Close()
 	body, err := a.read(r, packed, false)
 	if errors.Is(err, errBomb) || a.ctx.Err() != nil {
 		return err

@@ -256,6 +256,9 @@ func nextText(a *query.URLAnswer, now time.Time) string {
 	case "due":
 		return "due; goes into a next fetch list"
 	}
+	if page := a.Record.InsideOf(a.URL); page != "" {
+		return "changes with the page it is inside of, " + printable(page)
+	}
 	return "due " + due(a.Record.FetchTime, now)
 }
 

@@ -106,6 +106,10 @@ func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC"
 // willFetch is about the next fetch of a URL with a record.
 func (e *Explanation) willFetch(s *Source, say sayer) {
 	r := e.Record
+	if page := r.InsideOf(e.URL); page != "" {
+		say("it is inside of %s: it changes with that page, and is never fetched itself", page)
+		return
+	}
 	switch e.Next {
 	case "leased":
 		say("it is in the fetch list of segment %s: the crawl that runs, or else the next run, fetches it", e.Leased)

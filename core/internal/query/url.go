@@ -8,6 +8,8 @@ import (
 
 	"github.com/gonutch/crawler/core/internal/db/crawldb"
 	"github.com/gonutch/crawler/core/internal/db/hostdb"
+	"github.com/gonutch/crawler/core/internal/db/transition"
+	"github.com/gonutch/crawler/core/internal/segment"
 	"github.com/gonutch/crawler/core/internal/urlkey"
 	"github.com/gonutch/crawler/sdk/extension/urlnormalizer"
 	"github.com/gonutch/crawler/sdk/fault"
@@ -44,6 +46,15 @@ type URLAnswer struct {
 
 // Found reports whether anything is known of the URL itself.
 func (a *URLAnswer) Found() bool { return a.Record != nil || a.Pending != nil || len(a.Inlinks) > 0 }
+
+// InsideOf returns the URL of the page that the document at url is inside of, so that
+// it is never fetched itself; "" when it is none such.
+func (r *Record) InsideOf(url string) string {
+	if page := r.Metadata.First(transition.MetaPartOf); segment.Inside(page, url) {
+		return page
+	}
+	return ""
+}
 
 // Record is a CrawlDB record under Nutch's field names, and what Nutch does not
 // have after them.

@@ -303,7 +303,7 @@ func (r *run) count(it *item, changes, known bool, docState func(urlkey.Key) (*c
 	switch {
 	case it.result.Err != nil:
 		rep.failed(it.result, it.url, r.o.Samples)
-		return nil
+		return nil //nolint:nilerr // the URL's outcome, in the report
 	case it.result.Dropped:
 		rep.removed(it.result, it.url, r.o.Samples)
 	case changes:
