@@ -14,7 +14,6 @@ import (
 	"github.com/gonutch/crawler/plugins/internal/liburl"
 	"github.com/gonutch/crawler/sdk"
 	"github.com/gonutch/crawler/sdk/extension/urlfilter"
-	"github.com/gonutch/crawler/sdk/fault"
 )
 
 //go:embed plugin.hcl
@@ -27,20 +26,9 @@ var builtinRules string
 func Plugin() sdk.Plugin { return sdk.Plugin{Manifest: manifest, New: build} }
 
 func build(env sdk.Env) (*sdk.Extensions, error) {
-	var c struct {
-		File  string   `json:"file"`
-		Rules []string `json:"rules"`
-	}
-	if err := env.Settings.Decode(&c); err != nil {
+	f, _, err := librule.Build(env.Settings, builtinRules, New)
+	if err != nil {
 		return nil, err
-	}
-	lines, err := librule.Source{Setting: "rules", Inline: c.Rules, File: c.File, Builtin: builtinRules}.Load()
-	if err != nil {
-		return nil, fault.New(fault.Invalid, err)
-	}
-	f, err := New(lines)
-	if err != nil {
-		return nil, fault.New(fault.Invalid, err)
 	}
 	if f.contradicts.At != "" {
 		env.Logger.Warn("the file has a + and a - line; the last one holds", "line", f.contradicts.String())

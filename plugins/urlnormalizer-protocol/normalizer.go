@@ -13,7 +13,6 @@ import (
 	"github.com/gonutch/crawler/plugins/internal/liburl"
 	"github.com/gonutch/crawler/sdk"
 	"github.com/gonutch/crawler/sdk/extension/urlnormalizer"
-	"github.com/gonutch/crawler/sdk/fault"
 )
 
 //go:embed plugin.hcl
@@ -23,20 +22,9 @@ var manifest []byte
 func Plugin() sdk.Plugin { return sdk.Plugin{Manifest: manifest, New: build} }
 
 func build(env sdk.Env) (*sdk.Extensions, error) {
-	var c struct {
-		File  string   `json:"file"`
-		Rules []string `json:"rules"`
-	}
-	if err := env.Settings.Decode(&c); err != nil {
+	n, lines, err := librule.Build(env.Settings, "", New)
+	if err != nil {
 		return nil, err
-	}
-	lines, err := librule.Source{Setting: "rules", Inline: c.Rules, File: c.File}.Load()
-	if err != nil {
-		return nil, fault.New(fault.Invalid, err)
-	}
-	n, err := New(lines)
-	if err != nil {
-		return nil, fault.New(fault.Invalid, err)
 	}
 	if n.hosts.Len() == 0 {
 		env.Logger.Warn("there are no rules: every URL stays as it is", "rules", lines.Name)
