@@ -908,6 +908,15 @@ indexer {
   # Nutch: indexer.delete.robots.noindex
   delete_robots_noindex = true
 
+  # Let the normalizers (scope indexer) make the ids of documents from URLs. A change of this setting or
+  # of their rules takes "crawler reindex", and leaves documents under their old ids.
+  # Nutch: indexer.url.normalizers
+  url_normalizers = false
+
+  # Leave pages whose URL the filters reject out of the index, and delete those that are there.
+  # Nutch: indexer.url.filters
+  url_filters = false
+
   # Delete from the index, not only skip, what an indexing filter drops.
   # Nutch: indexer.delete.skipped.by.indexingfilter
   delete_skipped_by_indexingfilter = true

@@ -61,3 +61,30 @@ func TestRefilter(t *testing.T) {
 		}
 	}
 }
+
+// TestIndexURLs: indexer.url_normalizers makes the ids of documents, deletes included;
+// indexer.url_filters keeps pages out of the index and leaves the CrawlDB alone.
+func TestIndexURLs(t *testing.T) {
+	w := newWorld(t, map[string]http.HandlerFunc{
+		"/": page("root", "/keep", "/secret", "/q?b=1&a=2"), "/keep": page("keep"), "/secret": page("secret"), "/q": page("q"),
+	})
+	w.run()
+	w.reopen(`plugin.urlfilter-regex.rules=["-/secret","+."]`, `plugin.add=["urlnormalizer-querystring"]`, "indexer.url_normalizers=true", "indexer.url_filters=true")
+	delete(w.idx.docs, w.site.URL+"/q?b=1&a=2")
+	w.site.set("/secret", page("changed secret"))
+	w.site.set("/q", page("changed q"))
+	w.again()
+	want := map[string]string{"/": "root", "/keep": "keep", "/q?a=2&b=1": "changed q"}
+	if d := cmp.Diff(want, w.indexed()); d != "" {
+		t.Errorf("index (-want +got):\n%s", d)
+	}
+	if s := w.statuses(); s["/secret"] != "db_fetched" || s["/q?b=1&a=2"] != "db_fetched" {
+		t.Errorf("CrawlDB: %v", s)
+	}
+	w.site.set("/q", nil)
+	w.again()
+	delete(want, "/q?a=2&b=1")
+	if d := cmp.Diff(want, w.indexed()); d != "" {
+		t.Errorf("after it is gone (-want +got):\n%s", d)
+	}
+}

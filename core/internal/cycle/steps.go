@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gonutch/crawler/core/internal/chain"
 	"github.com/gonutch/crawler/core/internal/db/crawldb"
 	"github.com/gonutch/crawler/core/internal/db/outlinks"
 	"github.com/gonutch/crawler/core/internal/db/transition"
@@ -17,6 +18,7 @@ import (
 	"github.com/gonutch/crawler/core/internal/step/orphan"
 	"github.com/gonutch/crawler/core/internal/step/refilter"
 	"github.com/gonutch/crawler/core/internal/urlkey"
+	"github.com/gonutch/crawler/sdk/extension/urlnormalizer"
 )
 
 // generate folds what is pending and makes a fetch list.
@@ -135,8 +137,26 @@ func (d *deps) index(ctx context.Context, sum *Summary) error {
 
 func (d *deps) indexer() *index.Indexer {
 	return index.New(d.cfg.Index, index.Deps{
-		DB: d.DB, Segs: d.Segs, Links: d.Links, Plugins: d.Chains, Targets: d.targets, Routed: d.Chains.Routed(), Log: d.Log.Named("index"), Failed: d.failed,
+		DB: d.DB, Segs: d.Segs, Links: d.Links, Plugins: d.Chains, Targets: d.targets, URLs: d.indexURLs(), Routed: d.Chains.Routed(), Log: d.Log.Named("index"), Failed: d.failed,
 	})
+}
+
+// indexURLs runs what section indexer says over the URLs of documents; nil is nothing.
+func (d *deps) indexURLs() func(context.Context, []string) ([]chain.URLResult, error) {
+	const scope = urlnormalizer.ScopeIndexer
+	switch x := d.cfg.Index; {
+	case x.Normalize && x.Filter:
+		return func(ctx context.Context, urls []string) ([]chain.URLResult, error) {
+			return d.Chains.NormalizeFilter(ctx, scope, urls)
+		}
+	case x.Normalize:
+		return func(ctx context.Context, urls []string) ([]chain.URLResult, error) {
+			return d.Chains.Normalize(ctx, scope, urls)
+		}
+	case x.Filter:
+		return d.Chains.Filter
+	}
+	return nil
 }
 
 func (s *Summary) indexed(rep index.Report) {

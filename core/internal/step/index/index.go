@@ -61,8 +61,12 @@ type Deps struct {
 	Links   *linkdb.DB
 	Plugins Plugins
 	Targets []Target
-	Routed  bool // exchanges are configured: what none of them takes goes nowhere
-	Log     hclog.Logger
+	// URLs, when set, gives the ids that documents have in the index, and drops those that are
+	// not to be there: normalizers of scope indexer and filters (Nutch's index -normalize
+	// -filter). It is asked about deletes, too.
+	URLs   func(ctx context.Context, urls []string) ([]chain.URLResult, error)
+	Routed bool // exchanges are configured: what none of them takes goes nowhere
+	Log    hclog.Logger
 	// Failed, when set, is told of each document that a plugin failed on.
 	Failed func(url string, err error)
 }
@@ -100,6 +104,7 @@ func New(cfg Config, d Deps) *Indexer {
 type fate struct {
 	key    urlkey.Key
 	url    string
+	id     string // of the document; the URL unless Deps.URLs says otherwise
 	rec    *crawldb.Record
 	state  *crawldb.DocState
 	fetch  *segment.Fetch
@@ -150,7 +155,11 @@ func (x *Indexer) Clean(ctx context.Context) (Report, error) {
 			if err != nil {
 				return err
 			}
-			return s.portion(ctx, []*fate{{key: k, url: url, rec: rec, state: st, del: true}})
+			fates := []*fate{{key: k, url: url, id: url, rec: rec, state: st, del: true}}
+			if err := x.name(ctx, fates); err != nil {
+				return err
+			}
+			return s.portion(ctx, fates)
 		})
 		return err
 	})
@@ -245,13 +254,18 @@ func leaves(s model.Status) bool {
 // portion decides the fate of some marked pages and hands it to the session.
 func (x *Indexer) portion(ctx context.Context, s *session, keys []urlkey.Key) error {
 	fates := make([]*fate, len(keys))
-	var build []*fate
 	for i, k := range keys {
 		f, err := x.decide(k)
 		if err != nil {
 			return err
 		}
 		fates[i] = f
+	}
+	if err := x.name(ctx, fates); err != nil {
+		return err
+	}
+	var build []*fate
+	for _, f := range fates {
 		if !f.del && f.skip == "" {
 			build = append(build, f)
 		}
@@ -262,6 +276,38 @@ func (x *Indexer) portion(ctx context.Context, s *session, keys []urlkey.Key) er
 	return s.portion(ctx, fates)
 }
 
+// name sets the ids of documents.
+func (x *Indexer) name(ctx context.Context, fates []*fate) error {
+	if x.URLs == nil {
+		return nil
+	}
+	urls := make([]string, len(fates))
+	for i, f := range fates {
+		urls[i] = f.url
+	}
+	out, err := x.URLs(ctx, urls)
+	if err != nil {
+		return err
+	}
+	for i, f := range fates {
+		switch r := out[i]; {
+		case r.Err != nil:
+			if !f.del && f.skip == "" {
+				f.skip = "plugin error: " + r.Plugin
+			}
+			x.Log.Warn("a plugin could not judge the URL of a document", "url", f.url, "error", r.Err)
+			if x.Failed != nil {
+				x.Failed(f.url, r.Err)
+			}
+		case r.Dropped:
+			f.del, f.skip = true, r.Plugin
+		default:
+			f.id = r.URL
+		}
+	}
+	return nil
+}
+
 // decide applies Nutch's rules (nutch.md 6.13), as far as they need no plugin.
 func (x *Indexer) decide(k urlkey.Key) (*fate, error) {
 	f := &fate{key: k}
@@ -269,6 +315,7 @@ func (x *Indexer) decide(k urlkey.Key) (*fate, error) {
 	if f.url, err = urlkey.ToURL(k); err != nil {
 		return nil, err
 	}
+	f.id = f.url
 	if f.rec, err = x.DB.Get(k); err != nil {
 		return nil, err
 	}
@@ -443,7 +490,8 @@ func (x *Indexer) route(ctx context.Context, fates []*fate) error {
 var errUnrouted = errors.New("no exchange takes the document")
 
 func (x *Indexer) input(f *fate) (*indexingfilter.Input, error) {
-	in := Input(f.url, &f.rec.Datum, f.fetch, f.parsed)
+	in := Input(f.id, &f.rec.Datum, f.fetch, f.parsed)
+	in.Parse.URL = f.url
 	var err error
 	if x.needs.Inlinks {
 		if in.Inlinks, err = x.Links.Inlinks(f.key, 0); err != nil {

@@ -166,7 +166,7 @@ func (s *session) add(ctx context.Context, f *fate) error {
 		case o.down != nil:
 			m.reason = o.down.Error()
 		default:
-			op := indexwriter.Op{Kind: m.kind, Doc: model.Document{ID: f.url}}
+			op := indexwriter.Op{Kind: m.kind, Doc: model.Document{ID: f.id}}
 			if m.kind == indexwriter.Add {
 				op.Doc = o.target.Mapped(*f.doc)
 			}
