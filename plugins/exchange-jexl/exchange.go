@@ -1,5 +1,5 @@
 // Package exchangejexl routes documents by expressions. It owns what
-// expressions see of a document; the language is libjexl's.
+// expressions see of a document; the language is sdk/jexl's.
 package exchangejexl
 
 import (
@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"github.com/gonutch/crawler/plugins/internal/libindex"
-	"github.com/gonutch/crawler/plugins/internal/libjexl"
+	"github.com/gonutch/crawler/sdk/jexl"
 	"github.com/gonutch/crawler/sdk"
 	"github.com/gonutch/crawler/sdk/extension/exchange"
 	"github.com/gonutch/crawler/sdk/extension/indexwriter"
@@ -34,7 +34,7 @@ type config struct {
 
 type rule struct {
 	config
-	program *libjexl.Program
+	program *jexl.Program
 }
 
 // Exchange stands for Nutch's JexlExchange. It is safe for concurrent use.
@@ -53,7 +53,7 @@ func (x *Exchange) Open(_ context.Context, name string, params exchange.Params) 
 	if strings.TrimSpace(r.Expr) == "" {
 		return fault.Errorf(fault.Invalid, "exchange %s: expr is missing", name)
 	}
-	if r.program, err = libjexl.Compile(r.Expr); err != nil {
+	if r.program, err = jexl.Compile(r.Expr); err != nil {
 		return fmt.Errorf("exchange %s: expr: %w", name, err)
 	}
 	x.mu.Lock()
@@ -74,7 +74,7 @@ func (x *Exchange) Match(_ context.Context, name string, doc *model.Document) (b
 		return false, fault.Errorf(fault.Invalid, "exchange %q is not open", name)
 	}
 	v := map[string]any{"id": doc.ID, "boost": doc.Boost}
-	maps.Copy(v, libjexl.Document(doc.Fields))
+	maps.Copy(v, jexl.Document(doc.Fields))
 	yes, err := r.program.Run(v)
 	switch {
 	case err == nil:

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gonutch/crawler/plugins/internal/libjexl"
+	"github.com/gonutch/crawler/sdk/jexl"
 	"github.com/gonutch/crawler/sdk"
 	"github.com/gonutch/crawler/sdk/extension/indexingfilter"
 	"github.com/gonutch/crawler/sdk/fault"
@@ -41,7 +41,7 @@ func build(env sdk.Env) (*sdk.Extensions, error) {
 		return &sdk.Extensions{IndexingFilter: f}, nil
 	}
 	var err error
-	if f.program, err = libjexl.Compile(c.Filter); err != nil {
+	if f.program, err = jexl.Compile(c.Filter); err != nil {
 		return nil, fmt.Errorf("filter: %w", err)
 	}
 	return &sdk.Extensions{IndexingFilter: f}, nil
@@ -50,7 +50,7 @@ func build(env sdk.Env) (*sdk.Extensions, error) {
 // Filter stands for Nutch's JexlIndexingFilter. It is safe for concurrent use.
 type Filter struct {
 	config
-	program *libjexl.Program
+	program *jexl.Program
 }
 
 // FilterDocument implements indexingfilter.Filter.
@@ -85,12 +85,12 @@ func variables(in *indexingfilter.Input) map[string]any {
 		"url": in.URL, "status": d.Status.String(), "fetchTime": millis(d.FetchTime), "modifiedTime": millis(d.ModifiedTime),
 		"retries": d.Retries, "interval": int64(d.Interval / time.Second), "score": float64(d.Score) / model.Micro,
 		"signature": hex.EncodeToString(d.Signature), "title": in.Parse.Title, "text": in.Parse.Text,
-		"db": libjexl.Firsts(d.Metadata), "parse": libjexl.Firsts(in.Parse.ParseMeta),
-		"content": libjexl.Firsts(in.Parse.ContentMeta), "headers": libjexl.Firsts(in.Headers),
+		"db": jexl.Firsts(d.Metadata), "parse": jexl.Firsts(in.Parse.ParseMeta),
+		"content": jexl.Firsts(in.Parse.ContentMeta), "headers": jexl.Firsts(in.Headers),
 	} {
 		out[k] = v
 	}
-	maps.Copy(out, libjexl.Document(in.Doc.Fields))
+	maps.Copy(out, jexl.Document(in.Doc.Fields))
 	return out
 }
 

@@ -2,7 +2,7 @@ package cli
 
 // commands is the table of all verbs, in the order of the help.
 func commands() []*command {
-	return []*command{
+	return append([]*command{
 		runCommandSpec(),
 		searchCommand(),
 		statusCommand(),
@@ -25,8 +25,10 @@ func commands() []*command {
 		normalizerCheckerCommand(),
 		parseCheckerCommand(),
 		indexCheckerCommand(),
+		readlinkdbCommand(),
+		readhostdbCommand(),
 		pluginCommand(),
 		configCommand(),
 		testwebCommand(),
-	}
+	}, totalsCommands()...)
 }

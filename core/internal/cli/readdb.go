@@ -26,6 +26,16 @@ func readdbCommand() *command {
 			quantiles := inv.fs.Bool("quantiles", false, "with --stats: score, interval and fetch time, too; reads every record")
 			limit := inv.fs.Int("limit", 0, "hosts of --sort (default 1000) or inlinks of --url (default 20) at most")
 			url := inv.fs.String("url", "", "everything about one `URL`")
+			top := inv.fs.Int("top-n", 0, "the `N` records with the highest scores: score, tab, URL")
+			least := inv.fs.Float64("min", 0, "with --top-n: no score below this")
+			out := inv.fs.String("dump", "", "write all records to `FILE` (- is standard output)")
+			format := inv.fs.String("format", "normal", "of --dump: normal, csv or json (one object per line)")
+			var q query.RecordsQuery
+			inv.fs.StringVar(&q.Regex, "regex", "", "with --dump and --top-n: only URLs that match as a whole")
+			inv.fs.StringVar(&q.Status, "status", "", "with --dump and --top-n: only records of this status, such as db_gone")
+			inv.fs.IntVar(&q.Retry, "retry", 0, "with --dump and --top-n: only records with at least so many retries")
+			inv.fs.StringVar(&q.Expr, "expr", "", "with --dump and --top-n: only records for which the expression is true, such as \"score > 0.5 && host =~ '.*org'\"")
+			inv.fs.Float64Var(&q.Sample, "sample", 0, "with --dump and --top-n: only this share of them, by chance")
 			return func(ctx context.Context, args []string) error {
 				if len(args) == 1 {
 					inv.positionalDir(args[0])
@@ -33,8 +43,12 @@ func readdbCommand() *command {
 					return usagef("unexpected argument %q", args[1])
 				}
 				switch {
-				case *stats == (*url != ""):
-					return usagef("say what to show: --stats or --url URL")
+				case count(*stats, *url != "", *out != "", *top != 0) != 1:
+					return usagef("say what to show: --stats, --url URL, --top-n N or --dump FILE")
+				case *out != "":
+					return inv.dumpRecords(ctx, *out, *format, q)
+				case *top != 0:
+					return inv.topRecords(ctx, query.TopQuery{RecordsQuery: q, N: *top, Min: *least})
 				case *stats:
 					return inv.readStats(ctx, query.StatsQuery{Hosts: *byHost, MaxHosts: *limit}, *quantiles)
 				}

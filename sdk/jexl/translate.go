@@ -1,4 +1,4 @@
-package libjexl
+package jexl
 
 import (
 	"fmt"

@@ -1,8 +1,8 @@
-// Package libjexl is the language of expressions over documents that
+// Package jexl is the language of expressions over documents that
 // index-jexl-filter and exchange-jexl share: expr's, which can neither reach
 // out nor loop without end, and the common forms of Nutch's JEXL. It owns how they
 // are read and what a failure is; what variables there are is the caller's.
-package libjexl
+package jexl
 
 import (
 	"errors"
