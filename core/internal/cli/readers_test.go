@@ -143,8 +143,8 @@ func askAll(t *testing.T, dir, root string) {
 		`^URL: http://`+host+`/blue$`, `^Status: +2 \(db_fetched\)$`, `^Retry interval: +2592000 seconds \(30 days\)$`, `^Signature: +[0-9a-f]{32}$`,
 		`^Protocol status: +success\(1\)`, `^Index main: +document`, `^Host: +127`)
 	line("readdb", "--url", root+"/nope").wants(t, ExitNothing, `^not found$`)
-	line("readdb").wants(t, ExitUsage, `!--stats or --url`)
-	line("readdb", "--stats", "--url", "x").wants(t, ExitUsage, `!--stats or --url`)
+	line("readdb").wants(t, ExitUsage, `!--stats, --url URL`)
+	line("readdb", "--stats", "--url", "x").wants(t, ExitUsage, `!--stats, --url URL`)
 
 	var segs query.SegmentsAnswer
 	o := line("readseg", "--list", "--json")
