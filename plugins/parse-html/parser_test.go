@@ -104,6 +104,36 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestLinkKinds: what counts as a link, by setting.
+func TestLinkKinds(t *testing.T) {
+	const page = `<head><base href=/b/><link rel=amphtml href=amp><link rel=alternate hreflang=de href=de><link rel=preload as=image href=p imagesrcset="p1 1x, p2 2x"></head><body>` +
+		`<img src=i srcset="i1 1x, i2 2x,i3,  data:image/png;base64,x 3x" data-src=lazy><picture><source srcset="s1(,) 100w"></picture><a data-href=d>x</a>` +
+		`<template><a href=t>t</a></template><svg><a xlink:href=v><text>svg</text></a></svg><map><area href=m></map><iframe src=f></iframe>`
+	for _, c := range []struct {
+		name   string
+		change map[string]any
+		want   string
+	}{
+		{"defaults", nil, "de v m f"},
+		{"no translations", map[string]any{"outlinks_hreflang": false}, "v m f"},
+		{"AMP and preload", map[string]any{"outlinks_link_rels": []string{"amphtml", "preload"}}, "amp p p1 p2 v m f"},
+		{"images", map[string]any{"outlinks_tags": []string{"img", "source"}}, "i i1 i2 i3 s1(,)"},
+		{"images without srcset", map[string]any{"outlinks_tags": []string{"img", "source"}, "outlinks_srcset": false}, "i"},
+		{"data attributes", map[string]any{"outlinks_tags": []string{"img", "a"}, "outlinks_srcset": false, "outlinks_data_attributes": []string{"data-src", "data-href"}}, "i lazy d v"},
+	} {
+		var got []string
+		for _, l := range parse(t, must(t, c.change, `{}`), model.Content{Body: []byte(page)}).Outlinks {
+			got = append(got, strings.TrimPrefix(l.URL, "http://host/b/"))
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: got %v, want %s", c.name, got, c.want)
+		}
+	}
+	if _, err := newTest(t, map[string]any{"outlinks_data_attributes": []string{"data-foo"}}, `{}`); !fault.Is(err, fault.Invalid) {
+		t.Errorf("an unknown attribute: got %v", err)
+	}
+}
+
 func TestRobots(t *testing.T) {
 	const page = `<title>T</title><body><a href=x>l</a>`
 	p := must(t, nil, `{"caching_forbidden_policy": "all"}`)

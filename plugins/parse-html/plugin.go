@@ -28,6 +28,9 @@ type config struct {
 	OutlinksTags    []string     `json:"outlinks_tags"`
 	LinkRels        []string     `json:"outlinks_link_rels"`
 	IgnoreRels      []string     `json:"outlinks_ignore_rels"`
+	DataAttributes  []string     `json:"outlinks_data_attributes"`
+	Srcset          bool         `json:"outlinks_srcset"`
+	Hreflang        bool         `json:"outlinks_hreflang"`
 	OutlinksMax     int          `json:"outlinks_max"`
 	OutlinksMaxLen  setting.Size `json:"outlinks_max_length"`
 	TagMetadataName string       `json:"outlinks_htmlnode_metadata_name"`
@@ -79,6 +82,7 @@ func newParser(c config, s parserSection, h httpSection) (*Parser, error) {
 	tags = slices.DeleteFunc(tags, func(t string) bool { return slices.Contains(s.IgnoreTags, t) })
 	x, err := libhtml.New(libhtml.Options{
 		Separators: c.LineSeparators, TitleInText: c.TitleInText, LinkTags: tags, LinkRels: c.LinkRels,
+		DataAttrs: c.DataAttributes, Srcset: c.Srcset, SkipHreflang: !c.Hreflang,
 		IgnoreRels: c.IgnoreRels, MaxLinks: c.OutlinksMax, MaxURL: int(c.OutlinksMaxLen), MaxNodes: c.MaxNodes,
 	})
 	if err != nil {

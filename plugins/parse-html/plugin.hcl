@@ -40,7 +40,25 @@ setting "outlinks_link_rels" {
     "alternate", "appendix", "bookmark", "canonical", "chapter", "contents", "copyright", "first", "glossary", "help",
     "index", "last", "next", "prev", "previous", "section", "start", "subsection", "up",
   ]
-  meaning = "Values of rel that make a link element a link."
+  meaning = "Values of rel that make a link element a link. Also possible: amphtml for AMP pages; preload, modulepreload and prefetch; stylesheet; icon."
+}
+
+setting "outlinks_srcset" {
+  type    = "bool"
+  default = true
+  meaning = "The images in srcset and imagesrcset are links too, of elements in outlinks_tags (img, source, link)."
+}
+
+setting "outlinks_data_attributes" {
+  type    = "list"
+  default = []
+  meaning = "Attributes whose URLs are links too, of elements in outlinks_tags: data-src, data-href, data-url, data-srcset, data-original, data-lazy-src."
+}
+
+setting "outlinks_hreflang" {
+  type    = "bool"
+  default = true
+  meaning = "The page in other languages (link elements with hreflang) is a link."
 }
 
 setting "outlinks_ignore_rels" {

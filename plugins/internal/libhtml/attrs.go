@@ -22,6 +22,15 @@ const (
 	aXMLLang
 	aType
 	aTitle
+	aSrcset
+	aImageSrcset
+	aHreflang
+	aDataSrc
+	aDataHref
+	aDataURL
+	aDataSrcset
+	aDataOriginal
+	aDataLazySrc
 	nAttrs
 )
 
@@ -92,13 +101,22 @@ func attrByName(name []byte) attr {
 	case 5:
 		return pick(name, "title", aTitle, "", aNone, "", aNone)
 	case 6:
-		return pick(name, "action", aAction, "method", aMethod, "", aNone)
+		return pick(name, "action", aAction, "method", aMethod, "srcset", aSrcset)
 	case 7:
 		return pick(name, "content", aContent, "", aNone, "", aNone)
 	case 8:
-		return pick(name, "property", aProperty, "xml:lang", aXMLLang, "", aNone)
+		if name[0]|0x20 == 'd' {
+			return pick(name, "data-src", aDataSrc, "data-url", aDataURL, "", aNone)
+		}
+		return pick(name, "property", aProperty, "xml:lang", aXMLLang, "hreflang", aHreflang)
+	case 9:
+		return pick(name, "data-href", aDataHref, "", aNone, "", aNone)
 	case 10:
 		return pick(name, "http-equiv", aHTTPEquiv, "", aNone, "", aNone)
+	case 11:
+		return pick(name, "data-srcset", aDataSrcset, "imagesrcset", aImageSrcset, "", aNone)
+	case 13:
+		return pick(name, "data-original", aDataOriginal, "data-lazy-src", aDataLazySrc, "", aNone)
 	}
 	return aNone
 }

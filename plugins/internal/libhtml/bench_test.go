@@ -126,10 +126,16 @@ func BenchmarkRatio(b *testing.B) {
 				plainWalk(doc, base)
 			}
 		}
+		trees := 0
 		for b.Loop() {
+			trees = 0
 			timed(&stream, func(p page) {
-				if _, err := x.Extract(Input{Body: p.body, URL: base.String(), Base: base.String()}); err != nil {
+				got, err := x.Extract(Input{Body: p.body, URL: base.String(), Base: base.String()})
+				if err != nil {
 					b.Fatal(err)
+				}
+				if got.Way != ByStream {
+					trees++
 				}
 			})
 			timed(&plain, dom(base))
@@ -142,6 +148,7 @@ func BenchmarkRatio(b *testing.B) {
 		b.ReportMetric(float64(n)*float64(b.N)/stream.Seconds()/1e6, "stream-MB/cpu-s")
 		b.ReportMetric(float64(plain)/float64(stream), "dom/stream")
 		b.ReportMetric(float64(unresolved)/float64(stream), "dom-unresolved/stream")
+		b.ReportMetric(100*float64(trees)/float64(len(all)), "%tree")
 	})
 }
 

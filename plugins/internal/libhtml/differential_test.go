@@ -79,6 +79,8 @@ func allOptions() Options {
 		},
 		LinkRels:   []string{"alternate", "canonical", "next", "prev", "stylesheet"},
 		IgnoreRels: []string{"nofollow"},
+		Srcset:     true,
+		DataAttrs:  []string{"data-src", "data-href", "data-url", "data-srcset", "data-original", "data-lazy-src"},
 	}
 }
 

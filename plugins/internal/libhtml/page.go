@@ -18,9 +18,16 @@ type Options struct {
 	LinkTags    []string // elements whose URLs become links
 	LinkRels    []string // rel tokens that make a link element a link
 	IgnoreRels  []string // rel tokens that make a link none, such as "nofollow"
-	MaxLinks    int      // links kept per page; 0 means no limit
-	MaxURL      int      // bytes of a reference as written; longer ones are dropped; 0 means no limit
-	MaxNodes    int      // pages with more '<' than this get no tree; 0 means no limit
+	// DataAttrs are attributes whose URLs are links too, of elements in LinkTags:
+	// data-src, data-href, data-url, data-srcset, data-original, data-lazy-src.
+	DataAttrs []string
+	// Srcset makes the images that srcset and imagesrcset name links as well.
+	Srcset bool
+	// SkipHreflang leaves out link elements for the page in other languages.
+	SkipHreflang bool
+	MaxLinks     int // links kept per page; 0 means no limit
+	MaxURL       int // bytes of a reference as written; longer ones are dropped; 0 means no limit
+	MaxNodes     int // pages with more '<' than this get no tree; 0 means no limit
 }
 
 // Link is a link to another document.
@@ -78,6 +85,7 @@ type Extractor struct {
 	linkTag  [nElems]bool
 	keepRel  map[string]bool
 	dropRel  map[string]bool
+	more     []attr    // further attributes with links
 	streams  sync.Pool // of *stream
 	mu       sync.Mutex
 	selector map[string]cascadia.SelectorGroup
@@ -101,6 +109,16 @@ func New(opt Options) (*Extractor, error) {
 			return nil, fmt.Errorf("link tag %q: no HTML element with a link", name)
 		}
 		x.linkTag[id] = true
+	}
+	if opt.Srcset {
+		x.more = append(x.more, aSrcset, aImageSrcset)
+	}
+	for _, name := range opt.DataAttrs {
+		id := attrByName([]byte(name))
+		if id < aDataSrc || id > aDataLazySrc {
+			return nil, fmt.Errorf("data attribute %q: not one of data-src, data-href, data-url, data-srcset, data-original, data-lazy-src", name)
+		}
+		x.more = append(x.more, id)
 	}
 	for _, rel := range opt.LinkRels {
 		x.keepRel[rel] = true

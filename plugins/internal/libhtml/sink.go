@@ -2,6 +2,7 @@ package libhtml
 
 import (
 	"bytes"
+	"iter"
 
 	"github.com/gonutch/crawler/sdk/model"
 )
@@ -162,21 +163,39 @@ func (s *sink) linkElement(a *attrs) {
 		}
 		wanted = wanted || s.x.keepRel[lowerASCII(tok)]
 	}
+	if _, translated := a.get(aHreflang); translated && s.x.opt.SkipHreflang {
+		return
+	}
 	if wanted {
 		s.addLink(eLink, a)
 	}
 }
 
-// addLink records the link of an element, if it is one. It reports whether it
-// did.
+// addLink records the links of an element, if it has any: first that of its own
+// attribute, then those of further ones. It reports whether it has the first.
 func (s *sink) addLink(id elem, a *attrs) bool {
 	if !s.x.linkTag[id] {
 		return false
 	}
 	ref, ok := a.get(linkAttr(id))
-	if !ok {
-		return false
+	ok = ok && s.addRef(id, a, ref)
+	for _, m := range s.x.more {
+		v, has := a.get(m)
+		switch {
+		case !has:
+		case m == aSrcset, m == aImageSrcset, m == aDataSrcset:
+			for url := range srcset(v) {
+				s.addRef(id, a, url)
+			}
+		default:
+			s.addRef(id, a, v)
+		}
 	}
+	return ok
+}
+
+// addRef records one link of an element. It reports whether it did.
+func (s *sink) addRef(id elem, a *attrs, ref []byte) bool {
 	if rel, ok := a.get(aRel); ok {
 		for tok := range fields(rel) {
 			if s.x.dropRel[lowerASCII(tok)] {
@@ -201,6 +220,38 @@ func (s *sink) addLink(id elem, a *attrs) bool {
 	return true
 }
 
+// srcset yields the URLs of a srcset attribute (HTML standard, "parse a srcset
+// attribute").
+func srcset(v []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for i := 0; i < len(v); {
+			for i < len(v) && (v[i] <= ' ' || v[i] == ',') {
+				i++
+			}
+			start := i
+			for i < len(v) && v[i] > ' ' {
+				i++
+			}
+			url := v[start:i]
+			trimmed := bytes.TrimRight(url, ",")
+			if len(trimmed) > 0 && !yield(trimmed) {
+				return
+			}
+			if len(trimmed) < len(url) {
+				continue // a comma at its end: no descriptors
+			}
+			for depth := 0; i < len(v) && (v[i] != ',' || depth > 0); i++ {
+				switch v[i] {
+				case '(':
+					depth++
+				case ')':
+					depth = max(0, depth-1)
+				}
+			}
+		}
+	}
+}
+
 // openA reports an a element and whether its end must be reported by closeA:
 // it is a link, or a fact asks for it.
 func (s *sink) openA(a *attrs) bool {
@@ -212,12 +263,12 @@ func (s *sink) openA(a *attrs) bool {
 			s.facts.openRel = len(s.facts.rels) - 1
 		}
 	}
+	n := len(s.links)
 	if s.addLink(eA, a) {
-		s.link = len(s.links) - 1
-		s.links[s.link].start = at
-		wanted = true
+		s.link = n
+		s.links[n].start = at
 	}
-	return wanted
+	return wanted || len(s.links) > n
 }
 
 // closeA reports the end of an a element for which openA was true.
