@@ -11,11 +11,11 @@ import (
 	"sync"
 
 	"github.com/gonutch/crawler/plugins/internal/libindex"
-	"github.com/gonutch/crawler/sdk/jexl"
 	"github.com/gonutch/crawler/sdk"
 	"github.com/gonutch/crawler/sdk/extension/exchange"
 	"github.com/gonutch/crawler/sdk/extension/indexwriter"
 	"github.com/gonutch/crawler/sdk/fault"
+	"github.com/gonutch/crawler/sdk/jexl"
 	"github.com/gonutch/crawler/sdk/model"
 )
 

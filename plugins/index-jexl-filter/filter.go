@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gonutch/crawler/sdk/jexl"
 	"github.com/gonutch/crawler/sdk"
 	"github.com/gonutch/crawler/sdk/extension/indexingfilter"
 	"github.com/gonutch/crawler/sdk/fault"
+	"github.com/gonutch/crawler/sdk/jexl"
 	"github.com/gonutch/crawler/sdk/model"
 )
 

@@ -197,8 +197,8 @@ func (i *instance) checkMapping(ctx context.Context) error {
 		return nil //nolint:nilerr // what a proxy answers here does not matter
 	}
 	fits := map[string][]string{
-		"date": {"date", "date_nanos", "text", "keyword", "wildcard"},
-		"long": {"long", "integer", "short", "double", "float", "unsigned_long", "text", "keyword"},
+		"date":  {"date", "date_nanos", "text", "keyword", "wildcard"},
+		"long":  {"long", "integer", "short", "double", "float", "unsigned_long", "text", "keyword"},
 		"float": {"float", "double", "half_float", "scaled_float", "rank_feature", "text", "keyword"},
 	}
 	var wrong []string

@@ -111,8 +111,8 @@ func result(body []byte, facets []string) (*searcher.Result, error) {
 		Hits struct {
 			Total struct{ Value uint64 }
 			Hits  []struct {
-				ID        string  `json:"_id"`
-				Score     float64 `json:"_score"`
+				ID        string         `json:"_id"`
+				Score     float64        `json:"_score"`
 				Source    map[string]any `json:"_source"`
 				Highlight map[string][]string
 			}

@@ -239,8 +239,12 @@ func TestStatuses(t *testing.T) {
 		kind   fault.Kind
 		asked  int
 	}{
-		{http.StatusServiceUnavailable, fault.Transient, 4}, {http.StatusInternalServerError, fault.Transient, 4}, {http.StatusTooManyRequests, fault.Transient, 4},
-		{http.StatusUnauthorized, fault.Denied, 1}, {http.StatusForbidden, fault.Denied, 1}, {http.StatusNotFound, fault.Invalid, 1},
+		{http.StatusServiceUnavailable, fault.Transient, 4},
+		{http.StatusInternalServerError, fault.Transient, 4},
+		{http.StatusTooManyRequests, fault.Transient, 4},
+		{http.StatusUnauthorized, fault.Denied, 1},
+		{http.StatusForbidden, fault.Denied, 1},
+		{http.StatusNotFound, fault.Invalid, 1},
 	} {
 		d := newDouble(t)
 		s := open(t, d.URL+"/solr", nil)

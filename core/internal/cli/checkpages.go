@@ -113,9 +113,7 @@ func indexCheckerCommand() *command {
 					return err
 				}
 				f.store = f.doIndex
-				return inv.check(ctx, args, &f.checkFlags, func(ctx context.Context, c *crawl.Crawl, in *checkInput, out *checkOutput) error {
-					return f.index(ctx, c, in, out)
-				})
+				return inv.check(ctx, args, &f.checkFlags, f.index)
 			}
 		},
 	}
@@ -255,8 +253,12 @@ func writeFetch(out *table, f *fetchFacts) {
 		out.fact("fetched", printable(f.FetchedURL))
 	}
 	for _, x := range [][2]string{
-		{"status", strings.TrimSpace(f.Status + " " + f.Protocol)}, {"signature", f.Signature}, {"contentType", f.ContentType},
-		{"parser", f.Parser}, {"parseStatus", f.ParseStatus}, {"error", f.Error},
+		{"status", strings.TrimSpace(f.Status + " " + f.Protocol)},
+		{"signature", f.Signature},
+		{"contentType", f.ContentType},
+		{"parser", f.Parser},
+		{"parseStatus", f.ParseStatus},
+		{"error", f.Error},
 	} {
 		if x[1] != "" {
 			out.fact(x[0], printable(x[1]))

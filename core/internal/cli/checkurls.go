@@ -204,7 +204,7 @@ func normalizeLines(ctx context.Context, c *chain.Chains, scope urlnormalizer.Sc
 	}
 	for i, l := range lines {
 		a := normalized(l, of[i])
-		text := ""
+		var text string
 		switch {
 		case a.Result != nil:
 			text = visible(*a.Result)

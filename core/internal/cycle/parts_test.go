@@ -120,7 +120,7 @@ func TestArchives(t *testing.T) {
 	}
 	bomb := zipped(t, "zeros="+strings.Repeat("\x00", 8<<20))
 	w := newWorld(t, map[string]http.HandlerFunc{
-		"/":           page("root", "/x", "/nested", "/bomb"),
+		"/":       page("root", "/x", "/nested", "/bomb"),
 		"/x":      file("application/zip", zipped(t, "a.html=<title>A</title>words of a <a href=http://127.0.0.1/no>x</a><a href=rel.html>y</a>", "d/b.txt=words of b", "inner.zip="+string(inner), "pic.bin=\x00\x01")),
 		"/nested": file("application/zip", nested),
 		"/bomb":   file("application/zip", bomb),

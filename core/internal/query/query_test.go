@@ -91,6 +91,7 @@ type fakeRun struct{ stopped, asked atomic.Int32 }
 func (f *fakeRun) Progress() cycle.Progress {
 	return cycle.Progress{Round: int(f.asked.Add(1)), Step: "fetch", Busiest: []cycle.HostLoad{{Host: "a.test", Queued: 7}}, Report: cycle.Report{Fetched: 3}}
 }
+
 func (f *fakeRun) Waits() ([]frontier.Wait, int) {
 	return []frontier.Wait{{Reason: frontier.WaitDelay, Items: 6, Queues: 2}, {Reason: frontier.WaitReady, Items: 2, Queues: 1}}, 10
 }

@@ -94,7 +94,7 @@ func (w *Web) redirectCode(r ref) int {
 
 // appendHref writes the address of to as page from of the same web may write it. absolute
 // forces the form that is right on every page.
-func (w *Web) appendHref(dst []byte, from ref, to ref, r *rng, absolute bool) []byte {
+func (w *Web) appendHref(dst []byte, from, to ref, r *rng, absolute bool) []byte {
 	x := r.float()
 	switch {
 	case x < w.cfg.Shares.MessyLinks && to.kind != kindTrap:

@@ -139,7 +139,7 @@ func (x *Extractor) compile(text string) (cascadia.SelectorGroup, error) {
 type factBudget struct{ bytes int }
 
 // add appends a value within f's limits; false means that f is full.
-func (b *factBudget) add(f model.Fact, r *model.FactResult, name string, value string) bool {
+func (b *factBudget) add(f model.Fact, r *model.FactResult, name, value string) bool {
 	limit := maxFactValues
 	if f.Max > 0 && f.Max < limit {
 		limit = f.Max
