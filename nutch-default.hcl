@@ -1004,6 +1004,11 @@ segment {
   # Compression of WARC records, 1 (fast) to 9 (small).
   # Type: int, min 1, max 9
   gzip_level = 1
+
+  # Bytes that all segments together may take. After a round that exceeds it the oldest segments that nothing
+  # needs are removed; what a reindex or an unfinished round needs stays. 0 keeps all.
+  # Type: size, min 0
+  disk_budget = "0B"
 }
 
 mime {

@@ -18,6 +18,7 @@ func commands() []*command {
 		cleanCommand(),
 		reindexCommand(),
 		dbCommand(),
+		segmentsCommand(),
 		explainCommand(),
 		readdbCommand(),
 		readsegCommand(),

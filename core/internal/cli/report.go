@@ -105,6 +105,12 @@ func (p *reportPrinter) done(r *cycle.Report, now time.Time) {
 			p.line("", "and %s more", number(more))
 		}
 	}
+	if r.Pruned > 0 {
+		p.line("removed", "%s, %s, for segment.disk_budget", plural(r.Pruned, "old segment"), size(r.PrunedBytes))
+	}
+	if r.OverBudget > 0 {
+		p.line("disk", "segments that are needed take %s more than segment.disk_budget; \"crawler segment list\" shows why", size(r.OverBudget))
+	}
 	if !r.NextDue.IsZero() {
 		p.line("next due", "%s", due(r.NextDue, now))
 	}

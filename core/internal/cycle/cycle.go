@@ -50,6 +50,7 @@ type Config struct {
 	Update       update.Config
 	Index        index.Config
 	PurgeOrphans bool
+	DiskBudget   int64 // bytes of all segments; 0 is none
 	Generate     GenerateConfig
 	Rounds       int // negative: until nothing is left to do
 	Overlap      bool
@@ -120,7 +121,10 @@ func LoadConfig(c *config.Config) (Config, error) {
 	var db struct {
 		PurgeOrphans bool `hcl:"update_purge_orphans"`
 	}
-	note(errors.Join(c.Decode("cycle", &cy), c.Decode("generate", &g), c.Decode("dedup", &d), c.Decode("indexer", &x), c.Decode("store", &st), c.Decode("log", &l), c.Decode("db", &db)))
+	var sg struct {
+		Budget setting.Size `hcl:"disk_budget"`
+	}
+	note(errors.Join(c.Decode("segment", &sg), c.Decode("cycle", &cy), c.Decode("generate", &g), c.Decode("dedup", &d), c.Decode("indexer", &x), c.Decode("store", &st), c.Decode("log", &l), c.Decode("db", &db)))
 	if err := errors.Join(errs...); err != nil {
 		return cfg, err
 	}
@@ -145,7 +149,7 @@ func LoadConfig(c *config.Config) (Config, error) {
 		cfg.DedupGroup = &mode
 	}
 	cfg.CommitBytes, cfg.CommitWait, cfg.CrawlLog = int64(st.Bytes), st.Wait.D(), l.CrawlLog
-	cfg.PurgeOrphans = db.PurgeOrphans
+	cfg.PurgeOrphans, cfg.DiskBudget = db.PurgeOrphans, int64(sg.Budget)
 	cfg.ParseWorkers = 16 * runtime.NumCPU()
 	return cfg, nil
 }

@@ -402,6 +402,12 @@ func (r *Runner) complete(ctx context.Context, rd *round) error {
 	if err := r.publish(ctx); err != nil {
 		return err
 	}
+	if r.d.cfg.DiskBudget > 0 {
+		r.setStep("prune")
+		if err := d.prune(ctx, r.sum); err != nil {
+			return err
+		}
+	}
 	if r.OnRound != nil {
 		r.OnRound(rd.n, r.sum.Report())
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/gonutch/crawler/core/internal/step/inject"
 	"github.com/gonutch/crawler/core/internal/step/invert"
 	"github.com/gonutch/crawler/core/internal/step/orphan"
+	"github.com/gonutch/crawler/core/internal/step/prune"
 	"github.com/gonutch/crawler/core/internal/step/refilter"
 	"github.com/gonutch/crawler/core/internal/urlkey"
 	"github.com/gonutch/crawler/sdk/extension/urlnormalizer"
@@ -99,6 +100,20 @@ func (d *deps) orphans(ctx context.Context, sum *Summary) error {
 		for s, n := range rep.ByStatus {
 			bump(&r.Orphaned, s.String(), n)
 		}
+	})
+	return err
+}
+
+// prune removes old segments when the segments take more than they may.
+func (d *deps) prune(ctx context.Context, sum *Summary) error {
+	if d.cfg.DiskBudget <= 0 {
+		return nil
+	}
+	rep, err := prune.Run(ctx, prune.Deps{DB: d.DB, Segs: d.Segs}, prune.Options{Budget: d.cfg.DiskBudget, Apply: true}, d.now())
+	sum.change(func(r *Report) {
+		r.Pruned += int64(rep.Removed)
+		r.PrunedBytes += rep.Freed
+		r.OverBudget = rep.Over
 	})
 	return err
 }

@@ -57,34 +57,37 @@ func (s *Summary) poison(url, reason string) {
 
 // Report is what a command prints at its end.
 type Report struct {
-	Rounds     int              `json:"rounds"`
-	Generated  int64            `json:"generated"`
-	Fetched    int64            `json:"fetched"`             // pages asked for, whatever the outcome
-	Bytes      int64            `json:"bytes"`               // of bodies, decoded
-	Status     map[string]int64 `json:"status,omitempty"`    // outcomes by fetch status
-	Failures   map[string]int64 `json:"failures,omitempty"`  // failed attempts by reason
-	Truncated  map[string]int64 `json:"truncated,omitempty"` // bodies cut off by reason
-	Released   map[string]int64 `json:"released,omitempty"`  // URLs given back by reason
-	Parsed     int64            `json:"parsed"`
-	ParseFails map[string]int64 `json:"parse_failures,omitempty"`
-	Links      int64            `json:"links"`              // outlinks that parsing kept
-	Dropped    map[string]int64 `json:"dropped,omitempty"`  // outlinks and redirects dropped by reason, or by the plugin that did
-	New        int64            `json:"new"`                // URLs the CrawlDB did not know
-	Updated    map[string]int64 `json:"updated,omitempty"`  // records by their new status
-	Orphaned   map[string]int64 `json:"orphaned,omitempty"` // pages without inlinks that got another status, by status
-	Duplicates int64            `json:"duplicates"`
-	Indexed    int64            `json:"indexed"`
-	Deleted    int64            `json:"deleted"`
-	Unchanged  int64            `json:"unchanged"` // documents not sent because nothing changed
-	Skipped    map[string]int64 `json:"not_indexed,omitempty"`
-	Down       []string         `json:"writers_down,omitempty"`       // index writers that take nothing now, and why
-	Incomplete []string         `json:"writers_incomplete,omitempty"` // index writers that lack what was sent before they came
-	Rejected   map[string]int64 `json:"rejected,omitempty"`           // URLs generate passed over by reason
-	Poisonous  []string         `json:"poisonous,omitempty"`          // URLs that plugins died of, the reason with each; at most maxPoisonous
-	EventsLost int64            `json:"events_lost,omitempty"`        // fetch events that publishers could not take
-	Elapsed    time.Duration    `json:"elapsed_ns"`
-	NextDue    time.Time        `json:"next_due,omitzero"`
-	Stopped    string           `json:"stopped,omitempty"` // why the run ended early
+	Rounds      int              `json:"rounds"`
+	Generated   int64            `json:"generated"`
+	Fetched     int64            `json:"fetched"`             // pages asked for, whatever the outcome
+	Bytes       int64            `json:"bytes"`               // of bodies, decoded
+	Status      map[string]int64 `json:"status,omitempty"`    // outcomes by fetch status
+	Failures    map[string]int64 `json:"failures,omitempty"`  // failed attempts by reason
+	Truncated   map[string]int64 `json:"truncated,omitempty"` // bodies cut off by reason
+	Released    map[string]int64 `json:"released,omitempty"`  // URLs given back by reason
+	Parsed      int64            `json:"parsed"`
+	ParseFails  map[string]int64 `json:"parse_failures,omitempty"`
+	Links       int64            `json:"links"`              // outlinks that parsing kept
+	Dropped     map[string]int64 `json:"dropped,omitempty"`  // outlinks and redirects dropped by reason, or by the plugin that did
+	New         int64            `json:"new"`                // URLs the CrawlDB did not know
+	Updated     map[string]int64 `json:"updated,omitempty"`  // records by their new status
+	Orphaned    map[string]int64 `json:"orphaned,omitempty"` // pages without inlinks that got another status, by status
+	Duplicates  int64            `json:"duplicates"`
+	Indexed     int64            `json:"indexed"`
+	Deleted     int64            `json:"deleted"`
+	Unchanged   int64            `json:"unchanged"` // documents not sent because nothing changed
+	Skipped     map[string]int64 `json:"not_indexed,omitempty"`
+	Down        []string         `json:"writers_down,omitempty"`        // index writers that take nothing now, and why
+	Incomplete  []string         `json:"writers_incomplete,omitempty"`  // index writers that lack what was sent before they came
+	Rejected    map[string]int64 `json:"rejected,omitempty"`            // URLs generate passed over by reason
+	Poisonous   []string         `json:"poisonous,omitempty"`           // URLs that plugins died of, the reason with each; at most maxPoisonous
+	EventsLost  int64            `json:"events_lost,omitempty"`         // fetch events that publishers could not take
+	Pruned      int64            `json:"segments_removed,omitempty"`    // because of segment.disk_budget
+	PrunedBytes int64            `json:"segment_bytes_freed,omitempty"` // by that
+	OverBudget  int64            `json:"over_disk_budget,omitempty"`    // bytes by which needed segments exceed segment.disk_budget
+	Elapsed     time.Duration    `json:"elapsed_ns"`
+	NextDue     time.Time        `json:"next_due,omitzero"`
+	Stopped     string           `json:"stopped,omitempty"` // why the run ended early
 }
 
 func bump(m *map[string]int64, key string, n int64) {

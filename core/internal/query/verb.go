@@ -5,7 +5,7 @@
 // the control socket of the process that has.
 //
 // It owns the questions and the form of the answers. It must not know how they
-// are printed or how they travel. Verbs only read, Stop excepted; they are
+// are printed or how they travel. Verbs only read, except Stop and Prune; they are
 // safe for concurrent use and beside a running crawl.
 package query
 
@@ -41,6 +41,8 @@ type Source struct {
 	// that opens them to write.
 	OpensIndex bool
 	Now        func() time.Time // nil is the clock
+
+	pruning sync.Mutex // one at a time
 
 	mu     sync.Mutex
 	opened map[string]bool // writers that Search opened
@@ -102,6 +104,7 @@ func Verbs(c *crawl.Crawl, r Running, opensIndex bool) control.Table {
 	addList(t, s, Totals())
 	add(t, s, Segments())
 	add(t, s, Page())
+	add(t, s, Prune())
 	add(t, s, Search())
 	add(t, s, RejectedDocs())
 	add(t, s, Plugins())

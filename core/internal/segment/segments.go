@@ -202,6 +202,22 @@ func (g *Segments) EachWithout(ctx context.Context, seg string, have, not byte, 
 	})
 }
 
+// Size returns the bytes that a segment takes: of its WARC files, and of its
+// records in the store, which is an estimate that leaves out what is in memory.
+func (g *Segments) Size(ctx context.Context, seg string) (warc, records int64, err error) {
+	err = store.Each(ctx, g.s, store.Key2(store.PrefixWARC, seg, ""), func(k, v []byte) error {
+		d := store.RawDecoder(v)
+		warc += int64(d.Uint()) //nolint:gosec // written from an int64
+		return d.Finish(k)
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	parts := store.Key2(store.PrefixPart, seg, "")
+	records, err = g.s.DiskUsage(parts, store.After(parts))
+	return warc, records, err
+}
+
 // Delete removes a segment: its records and its files. Its leases must be gone.
 func (g *Segments) Delete(ctx context.Context, seg string) error {
 	if err := g.CloseSegment(seg); err != nil {

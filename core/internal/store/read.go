@@ -148,6 +148,15 @@ func Each(ctx context.Context, r Reader, prefix []byte, f func(key, value []byte
 	return nil
 }
 
+// DiskUsage estimates the bytes that the files hold of the keys k with lo <= k < hi.
+func (s *Store) DiskUsage(lo, hi []byte) (int64, error) {
+	n, err := s.db.EstimateDiskUsage(lo, hi)
+	if err != nil {
+		return 0, fmt.Errorf("read store: %w", err)
+	}
+	return int64(n), nil //nolint:gosec // far below
+}
+
 // Counters returns every named counter.
 func (s *Store) Counters(ctx context.Context) (map[string]int64, error) {
 	m := make(map[string]int64)

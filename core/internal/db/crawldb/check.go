@@ -30,7 +30,7 @@ func (r *CheckReport) add(format string, args ...any) {
 // Check reads the whole CrawlDB and compares indexes and counters with the
 // records (C1 to C5). It blocks Updates while it runs.
 func (db *DB) Check(ctx context.Context) (CheckReport, error) {
-	c := &checker{db: db, status: make(map[uint64]int64), retry: make(map[uint64]int64), host: make(map[uint64]int64)}
+	c := &checker{db: db, status: make(map[uint64]int64), retry: make(map[uint64]int64), host: make(map[uint64]int64), segs: make(map[string]int64)}
 	err := db.s.Update(ctx, func(tx *store.Tx) error { return c.run(ctx) })
 	if err != nil {
 		return c.rep, fmt.Errorf("check CrawlDB: %w", err)
@@ -42,6 +42,7 @@ type checker struct {
 	db                  *DB
 	rep                 CheckReport
 	status, retry, host map[uint64]int64
+	segs                map[string]int64
 	hostName            string
 	hosts               int64
 	indexed, signed     int64
@@ -83,6 +84,9 @@ func (c *checker) run(ctx context.Context) error {
 	if err := c.vector(store.Key(store.PrefixCounter, counterStatus), c.status); err != nil {
 		return err
 	}
+	if err := c.segments(ctx); err != nil {
+		return err
+	}
 	return c.vector(store.Key(store.PrefixCounter, counterRetry), c.retry)
 }
 
@@ -97,6 +101,9 @@ func (c *checker) record(key urlkey.Key, r *Record) error {
 		c.hostName = strings.Clone(h)
 	}
 	c.host[uint64(r.Datum.Status)]++
+	if seg := r.Datum.Segment; seg != "" {
+		c.segs[seg]++
+	}
 	if c.db.leasedIn(key) != "" {
 		c.leased++
 	} else {
@@ -165,6 +172,27 @@ func (c *checker) vector(k []byte, want map[uint64]int64) error {
 		}
 	}
 	return nil
+}
+
+// segments compares the counts of records by segment, if they are kept.
+func (c *checker) segments(ctx context.Context) error {
+	complete, err := c.db.s.Has(store.Key(store.PrefixMeta, metaSegRefs))
+	if err != nil || !complete {
+		return err
+	}
+	got, err := c.db.segmentCounters(ctx)
+	for seg, n := range c.segs {
+		if got[seg] != n {
+			c.rep.add("records with content in segment %s: %d, counted %d", seg, got[seg], n)
+		}
+		delete(got, seg)
+	}
+	for seg, n := range got {
+		if n != 0 {
+			c.rep.add("records with content in segment %s: %d, counted none", seg, n)
+		}
+	}
+	return err
 }
 
 func (c *checker) count(ctx context.Context, what string, prefixes []byte, want int64) error {

@@ -113,6 +113,7 @@ func (db *DB) load(ctx context.Context) error {
 	case mode == nil:
 		err = db.Update(ctx, func(tx *Tx) error {
 			tx.Tx.Set(store.Key(store.PrefixMeta, metaMode), []byte(db.o.CountMode.String()))
+			tx.Tx.Set(store.Key(store.PrefixMeta, metaSegRefs), nil)
 			return nil
 		})
 	case half || string(mode) != db.o.CountMode.String():

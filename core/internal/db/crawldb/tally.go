@@ -18,6 +18,7 @@ type tally struct {
 	status, host [256]int64
 	retry        map[int]int64
 	hostName     string
+	segs         map[string]int64 // changes of the records whose content a segment has
 }
 
 func (t *tally) add(tx *Tx, host string, r *Record, n int64) {
@@ -49,6 +50,7 @@ func (t *tally) flushHost(tx *Tx) {
 
 func (t *tally) flush(tx *Tx) {
 	t.flushHost(tx)
+	t.flushSegments(tx)
 	if cs := vector(&t.status); len(cs) > 0 {
 		tx.Tx.Merge(store.Key(store.PrefixCounter, counterStatus), store.AppendCounts(nil, cs...))
 	}

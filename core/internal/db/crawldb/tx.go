@@ -384,12 +384,16 @@ func (tx *Tx) flushEntry(e *entry, t *tally) error {
 		}
 		tx.flushSignature(e, rec)
 		host := hostOf(e.key)
+		var was, is string
 		if e.had {
 			t.add(tx, host, &e.old, -1)
+			was = e.old.Datum.Segment
 		}
 		if rec != nil {
 			t.add(tx, host, rec, +1)
+			is = rec.Datum.Segment
 		}
+		t.countSegment(was, is)
 	}
 	if e.unleased != "" {
 		h := urlkey.Hash128(e.key)
