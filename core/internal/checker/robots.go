@@ -6,9 +6,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gonutch/crawler/core/internal/chain"
+	"github.com/gonutch/crawler/core/internal/crawl"
 	"github.com/gonutch/crawler/core/internal/robots"
 	"github.com/gonutch/crawler/core/internal/segment"
 	"github.com/gonutch/crawler/core/internal/step/fetch"
+	"github.com/gonutch/crawler/core/internal/step/inject"
 	"github.com/gonutch/crawler/core/internal/urlkey"
 	"github.com/gonutch/crawler/sdk/extension/protocol"
 	"github.com/gonutch/crawler/sdk/model"
@@ -43,26 +46,9 @@ func (k *Checker) rules(ctx context.Context, t *turn, url string, private []stri
 	if err := t.wait(ctx, k.fetch.Queue.Delay); err != nil {
 		return allowed{}, err
 	}
-	answer := robots.Answer{}
-	target := origin + "/robots.txt"
-	for hops := 0; ; hops++ {
-		resp, err := k.crawl.Chains.Fetch(ctx, &protocol.Request{
-			URL: target, Kind: protocol.Robots, MaxBytes: k.fetch.Robots.ContentLimit, AllowPrivate: private,
-		})
-		if err != nil {
-			return allowed{}, err
-		}
-		t.last = time.Now()
-		answer = robots.Answer{Status: resp.Status, Body: resp.Body, Truncated: resp.Truncated, RetryAfter: resp.RetryAfter}
-		moved := resp.Status.Code == model.ProtocolMoved || resp.Status.Code == model.ProtocolTempMoved
-		next, follow := robots.Redirect(target, resp.Location, hops, k.fetch.Robots.Policy)
-		if !moved || !follow {
-			break
-		}
-		if urlkey.HostPort(next) != urlkey.HostPort(url) {
-			private = nil
-		}
-		target = next
+	answer, err := askRobots(ctx, k.crawl.Chains, &k.fetch.Robots, origin+"/robots.txt", private, func() { t.last = time.Now() })
+	if err != nil {
+		return allowed{}, err
 	}
 	e := robots.Update(nil, answer, time.Now(), k.fetch.Robots.Policy)
 	a = allowed{rules: e.Rules(k.fetch.Robots.Agents)}
@@ -77,6 +63,42 @@ func (k *Checker) rules(ctx context.Context, t *turn, url string, private []stri
 	}
 	k.robots.origins[origin] = a
 	return a, nil
+}
+
+// Robots fetches the robots.txt at target, which the user named, over redirects, and returns
+// what its answer means.
+func Robots(ctx context.Context, c *crawl.Crawl, cfg *fetch.RobotsConfig, target string) (robots.Entry, error) {
+	var private []string
+	if hp := inject.Private(target); hp != "" {
+		private = []string{hp}
+	}
+	answer, err := askRobots(ctx, c.Chains, cfg, target, private, func() {})
+	if err != nil {
+		return robots.Entry{}, err
+	}
+	return robots.Update(nil, answer, time.Now(), cfg.Policy), nil
+}
+
+// askRobots fetches target over redirects and calls asked after each request. Addresses in
+// private may be reached only at target's own host and port.
+func askRobots(ctx context.Context, c *chain.Chains, cfg *fetch.RobotsConfig, target string, private []string, asked func()) (robots.Answer, error) {
+	first := urlkey.HostPort(target)
+	for hops := 0; ; hops++ {
+		resp, err := c.Fetch(ctx, &protocol.Request{URL: target, Kind: protocol.Robots, MaxBytes: cfg.ContentLimit, AllowPrivate: private})
+		if err != nil {
+			return robots.Answer{}, err
+		}
+		asked()
+		moved := resp.Status.Code == model.ProtocolMoved || resp.Status.Code == model.ProtocolTempMoved
+		next, follow := robots.Redirect(target, resp.Location, hops, cfg.Policy)
+		if !moved || !follow {
+			return robots.Answer{Status: resp.Status, Body: resp.Body, Truncated: resp.Truncated, RetryAfter: resp.RetryAfter}, nil
+		}
+		if urlkey.HostPort(next) != first {
+			private = nil
+		}
+		target = next
+	}
 }
 
 // denies returns the record of a fetch that must not be made, or nil.

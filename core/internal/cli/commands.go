@@ -26,6 +26,7 @@ func commands() []*command {
 		normalizerCheckerCommand(),
 		parseCheckerCommand(),
 		indexCheckerCommand(),
+		robotsParserCommand(),
 		readlinkdbCommand(),
 		readhostdbCommand(),
 		pluginCommand(),
