@@ -19,6 +19,8 @@ func commands() []*command {
 		reindexCommand(),
 		dbCommand(),
 		segmentsCommand(),
+		backupCommand(),
+		restoreCommand(),
 		explainCommand(),
 		readdbCommand(),
 		readsegCommand(),

@@ -5,7 +5,7 @@
 // the control socket of the process that has.
 //
 // It owns the questions and the form of the answers. It must not know how they
-// are printed or how they travel. Verbs only read, except Stop and Prune; they are
+// are printed or how they travel. Verbs only read, except Stop, Prune and Backup; they are
 // safe for concurrent use and beside a running crawl.
 package query
 
@@ -42,7 +42,7 @@ type Source struct {
 	OpensIndex bool
 	Now        func() time.Time // nil is the clock
 
-	pruning sync.Mutex // one at a time
+	pruning, backing sync.Mutex // one at a time
 
 	mu     sync.Mutex
 	opened map[string]bool // writers that Search opened
@@ -111,6 +111,7 @@ func Verbs(c *crawl.Crawl, r Running, opensIndex bool) control.Table {
 	add(t, s, Status())
 	add(t, s, Stop())
 	t.Streams[watchName] = s.watch
+	t.Streams[backupName] = s.streamBackup
 	return t
 }
 

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gonutch/crawler/core/internal/store"
 	"github.com/gonutch/crawler/core/internal/urlkey"
@@ -29,6 +30,9 @@ type Options struct {
 type Segments struct {
 	s *store.Store
 	o Options
+
+	holds    atomic.Int32 // see Hold
+	deleting sync.Mutex   // held by Delete
 
 	mu      sync.Mutex // guards writers
 	writers map[string]*writer
@@ -218,8 +222,14 @@ func (g *Segments) Size(ctx context.Context, seg string) (warc, records int64, e
 	return warc, records, err
 }
 
-// Delete removes a segment: its records and its files. Its leases must be gone.
+// Delete removes a segment: its records and its files. Its leases must be gone. It is
+// ErrHeld, and nothing is done, while Hold is in force.
 func (g *Segments) Delete(ctx context.Context, seg string) error {
+	g.deleting.Lock()
+	defer g.deleting.Unlock()
+	if g.holds.Load() > 0 {
+		return fmt.Errorf("delete segment %s: %w", seg, ErrHeld)
+	}
 	if err := g.CloseSegment(seg); err != nil {
 		return err
 	}

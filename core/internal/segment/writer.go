@@ -200,24 +200,7 @@ func (w *writer) close1() error {
 // recover cuts every WARC file back to its committed length and removes files
 // of which nothing was committed.
 func (g *Segments) recover(ctx context.Context) error {
-	committed := make(map[string]map[string]int64)
-	err := store.Each(ctx, g.s, []byte{store.PrefixWARC}, func(k, v []byte) error {
-		i := bytes.IndexByte(k, 0)
-		if i < 1 {
-			return store.Corrupt(k, errors.New("no segment"))
-		}
-		d := store.RawDecoder(v)
-		n := d.Uint()
-		if err := d.Finish(k); err != nil {
-			return err
-		}
-		seg := string(k[1:i])
-		if committed[seg] == nil {
-			committed[seg] = make(map[string]int64)
-		}
-		committed[seg][string(k[i+1:])] = int64(n) //nolint:gosec // written from an int64
-		return nil
-	})
+	committed, err := g.committed(ctx)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ func (s *Store) Checkpoint(dir string) error {
 	if err := g.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("back up store: %w", err)
 	}
-	err := s.db.Checkpoint(g.PathJoin(dir, storeDir), pebble.WithFlushedWAL())
+	err := s.guard(func() error { return s.db.Checkpoint(g.PathJoin(dir, storeDir), pebble.WithFlushedWAL()) })
 	if err != nil {
 		return fmt.Errorf("back up store: %w", err)
 	}

@@ -165,8 +165,16 @@ func Run(ctx context.Context, d Deps, o Options, now time.Time) (Report, error) 
 			continue
 		}
 		if o.Apply {
-			if err := errors.Join(ctx.Err(), d.Segs.Delete(ctx, it.Segment)); err != nil {
+			err := errors.Join(ctx.Err(), d.Segs.Delete(ctx, it.Segment))
+			if err != nil {
 				it.Removed = false
+				rep.Left += it.Size()
+			}
+			if errors.Is(err, segment.ErrHeld) { // by a backup: it goes another time
+				it.Needed = err.Error()
+				continue
+			}
+			if err != nil {
 				return rep, err
 			}
 		}
