@@ -17,7 +17,7 @@ var layers = [][]string{
 	{"query"},
 	{"cycle", "checker"},
 	{"crawl"},
-	{"step/*"},
+	{"step/*", "backup"},
 	{"chain", "db/*", "segment", "frontier", "robots", "schedule", "signature", "mimetype"},
 	{"store", "pluginhost", "config"},
 	{"urlkey", "control", "testweb", "repocheck"},
