@@ -94,9 +94,16 @@ func command(ctx context.Context, t testing.TB, args ...string) *exec.Cmd {
 // run runs the crawler and returns what it printed and its exit code.
 func run(t testing.TB, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
+	return runIn(t, t.TempDir(), args...)
+}
+
+// runIn is run in the working directory dir.
+func runIn(t testing.TB, dir string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
 	defer cancel()
 	cmd := command(ctx, t, args...)
+	cmd.Dir = dir
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	err := cmd.Run()

@@ -186,9 +186,9 @@ func (p *reportPrinter) indexed(r *cycle.Report) {
 func dropMeaning(why string) string {
 	switch why {
 	case "max_outlinks":
-		return "more links than db.max_outlinks_per_page"
+		return "more links than db.max_outlinks_per_page or a limit of the parser"
 	case "too_long":
-		return "URLs longer than db.max_outlink_length"
+		return "URLs longer than db.max_outlink_length or a limit of the parser"
 	case "internal":
 		return "within the host (db.ignore_internal_links)"
 	case "external":

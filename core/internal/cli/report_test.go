@@ -40,7 +40,7 @@ func TestReport(t *testing.T) {
   parsed       11,888 pages, 12 failed: parse-html failed(2,200) 12
   links        345,678 kept, 23,456 dropped:
                20,000  urlfilter-regex
-                3,456  max_outlinks: more links than db.max_outlinks_per_page
+                3,456  max_outlinks: more links than db.max_outlinks_per_page or a limit of the parser
   new URLs     23,000
   indexed      11,500 pages, 20 deleted, 345 unchanged, 23 duplicates
   not indexed  203: noindex 200, no content 3

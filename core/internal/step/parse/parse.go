@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/gonutch/crawler/core/internal/chain"
@@ -120,7 +121,24 @@ func (p *Parser) Parse(ctx context.Context, c *model.Content) (*segment.Parsed, 
 	if err != nil {
 		return nil, err
 	}
+	parserDrops(out)
 	return out, p.settle(ctx, c, in, out)
+}
+
+// parserDrops adds the links that the parser itself left out for a limit, which it says
+// in its metadata, to those found and to those that were dropped after it.
+func parserDrops(out *segment.Parsed) {
+	for key, why := range map[string]string{"outlinks.dropped.length": DropLength, "outlinks.dropped.limit": DropLimit} {
+		n, err := strconv.ParseInt(out.ParseMeta.First(key), 10, 64)
+		if err != nil || n <= 0 {
+			continue
+		}
+		if out.Dropped == nil {
+			out.Dropped = map[string]int64{}
+		}
+		out.Dropped[why] += n
+		out.AllLinks += int(n)
+	}
 }
 
 // Document is Parse without the judgement of links: it returns them as the

@@ -227,6 +227,20 @@ func TestParse(t *testing.T) {
 			t.Errorf("%+v %v", got, err)
 		}
 	})
+	t.Run("links that the parser dropped are counted", func(t *testing.T) {
+		p := newParser(t, &plugins{parse: func(c *model.Content) (*chain.ParseResult, error) {
+			r, err := good(c)
+			r.Parses[0].ParseMeta = model.Metadata{"outlinks.dropped.length": {"3"}, "outlinks.dropped.limit": {"4"}, "outlinks.dropped.unusable": {"5"}}
+			return r, err
+		}}, nil)
+		got, err := p.Parse(t.Context(), content())
+		if err != nil || got.AllLinks != 9 {
+			t.Errorf("%+v %v", got, err)
+		}
+		if d := cmp.Diff(map[string]int64{"urlfilter-test": 1, DropLength: 3, DropLimit: 4}, got.Dropped); d != "" {
+			t.Error(d)
+		}
+	})
 	t.Run("text not stored", func(t *testing.T) {
 		p := newParser(t, &plugins{parse: good}, func(c *Config) { c.StoreText = false })
 		if got, err := p.Parse(t.Context(), content()); err != nil || got.Text != "" || len(got.Outlinks) != 1 {
