@@ -268,7 +268,11 @@ func (f *Filter) FilterDocument(_ context.Context, in *indexingfilter.Input) (*i
 	}
 	set := map[string][]string{}
 	for _, fl := range f.fields {
-		if v := in.Parse.ParseMeta[fl.name]; len(v) > 0 {
+		v := in.Parse.ParseMeta[fl.name]
+		if slices.Contains(f.Dates, fl.name) {
+			v = f.values(fl.name, v, nil) // feed writes milliseconds under the same name
+		}
+		if len(v) > 0 {
 			set[fl.name] = v
 		}
 	}

@@ -103,6 +103,12 @@ func TestIndex(t *testing.T) {
 	if d := cmp.Diff(map[string][]string{"price": {"5"}}, libtest.FilterDocument(t, structured.Plugin(), "", in).Set); d != "" {
 		t.Error(d)
 	}
+	// Feeds write milliseconds under a name of ours; they have a field of their own.
+	times := &indexingfilter.Input{Parse: model.Parse{ParseMeta: model.Metadata{"published": {"1772359200000"}, "modified": {"2026-03-01T09:00:00Z"}}}}
+	want := map[string][]string{"modified": {"2026-03-01T09:00:00Z"}}
+	if d := cmp.Diff(want, libtest.FilterDocument(t, structured.Plugin(), "", times).Set); d != "" {
+		t.Error(d)
+	}
 	if p := libtest.FilterDocument(t, structured.Plugin(), `{"index": false}`, in); p.Set != nil {
 		t.Errorf("index = false: %v", p)
 	}
