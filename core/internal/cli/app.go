@@ -274,7 +274,7 @@ func usage() string {
 		fmt.Fprintf(&b, "\n%s:\n", g)
 		for _, c := range commands() {
 			if c.group == g {
-				fmt.Fprintf(&b, "  %-14s %s\n", c.name, c.short)
+				fmt.Fprintf(&b, "  %-17s %s\n", c.name, c.short)
 			}
 		}
 	}

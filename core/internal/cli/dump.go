@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/gonutch/crawler/core/internal/query"
+	"github.com/gonutch/crawler/sdk/fault"
 )
 
 func count(conditions ...bool) (n int) {
@@ -71,6 +72,9 @@ func list[Q, A any](ctx context.Context, inv *invocation, out string, l query.Li
 			})
 		})
 	})
+	if fault.Is(err, fault.Invalid) {
+		return usageError{err}
+	}
 	if err != nil {
 		return err
 	}
@@ -78,6 +82,7 @@ func list[Q, A any](ctx context.Context, inv *invocation, out string, l query.Li
 		fmt.Fprintf(inv.app.Stderr, "%s in %s\n", plural(n, what), out)
 	}
 	if n == 0 {
+		fmt.Fprintf(inv.app.Stderr, "no %s found\n", what)
 		return errNothing
 	}
 	return nil
@@ -158,7 +163,11 @@ func readlinkdbCommand() *command {
 				if (q.URL == "") == (*out == "") {
 					return usagef("say what to show: --url URL or --dump FILE")
 				}
-				return list(ctx, inv, *out, query.AllInlinks(), q, "URL", writeInlinks)
+				err := list(ctx, inv, *out, query.AllInlinks(), q, "URL with inlinks", writeInlinks)
+				if errors.Is(err, errNothing) {
+					fmt.Fprintln(inv.app.Stderr, "links from the same host are kept only with linkdb { ignore_internal_links = false }")
+				}
+				return err
 			}
 		},
 	}

@@ -160,7 +160,14 @@ func writeHistory(out *table, e *query.Explanation, limit int) {
 			detail("WARC", fmt.Sprintf("%s, offset %d, %d bytes", f.WARC, f.Offset, f.Length))
 		}
 		if p := v.Parse; p != nil {
-			detail("parse", fmt.Sprintf("%s by %s, title %q", p.Status, p.Parser, p.Title))
+			text := p.Status
+			if p.Parser != "" {
+				text += " by " + p.Parser
+			}
+			if p.Title != "" {
+				text += fmt.Sprintf(", title %q", p.Title)
+			}
+			detail("parse", text)
 			detail("signature", p.Signature)
 			detail("outlinks", outlinksText(p))
 		}

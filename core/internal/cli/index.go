@@ -98,7 +98,7 @@ func (inv *invocation) indexStep(ctx context.Context, f func(context.Context, *s
 		if err != nil {
 			return err
 		}
-		if err := inv.print(rep, func(w io.Writer) { printReport(w, &rep) }); err != nil {
+		if err := inv.print(rep, func(w io.Writer) { printStep(w, &rep) }); err != nil {
 			return err
 		}
 		if len(rep.Down) > 0 {

@@ -8,10 +8,34 @@ import (
 
 	"github.com/gonutch/crawler/core/internal/cycle"
 	"github.com/gonutch/crawler/core/internal/db/crawldb"
+	"github.com/gonutch/crawler/core/internal/step/invert"
 )
 
 // printReport prints what a command did, and why when it did nothing.
 func printReport(w io.Writer, r *cycle.Report) { writeReport(w, r, time.Now()) }
+
+// printStep prints what a step did that selects no URLs.
+func printStep(w io.Writer, r *cycle.Report) {
+	if idle(r) {
+		_, _ = fmt.Fprintln(w, "Nothing had to be changed.")
+		return
+	}
+	printReport(w, r)
+}
+
+func printInverted(w io.Writer, r invert.Report) {
+	p := &reportPrinter{w: w}
+	p.line("inverted", "%s, %s added, %s removed", plural(int64(r.Pages), "page"), plural(int64(r.Added), "inlink"), number(int64(r.Removed)))
+	if r.Ignored > 0 {
+		p.line("ignored", "%s, by linkdb.ignore_internal_links or linkdb.ignore_external_links", plural(int64(r.Ignored), "link"))
+	}
+	if r.Trimmed > 0 {
+		p.line("trimmed", "%s over linkdb.max_inlinks", plural(int64(r.Trimmed), "inlink"))
+	}
+	if n := total(r.Orphaned); n > 0 {
+		p.line("orphaned", "%s: %s", number(n), counts(r.Orphaned, 5))
+	}
+}
 
 func writeReport(w io.Writer, r *cycle.Report, now time.Time) {
 	p := &reportPrinter{w: w}

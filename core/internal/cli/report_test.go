@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gonutch/crawler/core/internal/cycle"
+	"github.com/gonutch/crawler/core/internal/step/invert"
 )
 
 func TestReport(t *testing.T) {
@@ -141,5 +142,22 @@ Nothing to do.
 `},
 	} {
 		t.Run(name, func(t *testing.T) { compareReport(t, &c.report, now, c.want) })
+	}
+}
+
+func TestStepsThatSelectNothing(t *testing.T) {
+	var b strings.Builder
+	printStep(&b, &cycle.Report{})
+	printInverted(&b, invert.Report{Pages: 1, Added: 2, Removed: 3, Ignored: 1, Trimmed: 4, Orphaned: map[string]int64{"db_orphan": 5}})
+	printInverted(&b, invert.Report{})
+	want := `Nothing had to be changed.
+  inverted     1 page, 2 inlinks added, 3 removed
+  ignored      1 link, by linkdb.ignore_internal_links or linkdb.ignore_external_links
+  trimmed      4 inlinks over linkdb.max_inlinks
+  orphaned     5: db_orphan 5
+  inverted     0 pages, 0 inlinks added, 0 removed
+`
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -212,8 +212,10 @@ func (s *session) run(ctx context.Context, seeds []inject.Seed) error {
 	if err != nil && ctx.Err() != nil {
 		err = errors.New("stopped at once; what was not committed is done again by the same command")
 	}
-	if perr := s.inv.print(rep, func(w io.Writer) { printReport(w, &rep) }); perr != nil {
-		return errors.Join(err, perr)
+	if err == nil || !idle(&rep) {
+		if perr := s.inv.print(rep, func(w io.Writer) { printReport(w, &rep) }); perr != nil {
+			return errors.Join(err, perr)
+		}
 	}
 	if err == nil && idle(&rep) && rep.Stopped == "" {
 		return errNothing

@@ -112,7 +112,7 @@ func (inv *invocation) with(ctx context.Context, agent bool, f func(context.Cont
 }
 
 // segmentCommand makes a command that works on segments: those named, or the newest.
-func segmentCommand(name, short string, agent bool, f func(ctx context.Context, s *session, seg string) (any, *cycle.Report, error)) *command {
+func segmentCommand(name, short string, agent bool, f func(ctx context.Context, s *session, seg string) (facts any, report func(io.Writer), err error)) *command {
 	return &command{
 		name: name, args: "[SEGMENT…]", short: short, group: "Single steps", nutch: true,
 		prepare: func(inv *invocation) func(context.Context, []string) error {
@@ -124,17 +124,13 @@ func segmentCommand(name, short string, agent bool, f func(ctx context.Context, 
 						return err
 					}
 					for _, seg := range segs {
-						facts, rep, err := f(ctx, s, seg)
+						facts, report, err := f(ctx, s, seg)
 						if err != nil {
 							return err
 						}
 						err = inv.print(facts, func(w io.Writer) {
 							fmt.Fprintf(w, "segment %s\n", seg)
-							if rep != nil {
-								printReport(w, rep)
-							} else {
-								fmt.Fprintf(w, "%+v\n", facts)
-							}
+							report(w)
 						})
 						if err != nil {
 							return err
@@ -180,30 +176,30 @@ func (s *session) segments(ctx context.Context, args []string, all bool) ([]stri
 }
 
 func fetchCommand() *command {
-	return segmentCommand("fetch", "Fetch a segment's URLs", true, func(ctx context.Context, s *session, seg string) (any, *cycle.Report, error) {
+	return segmentCommand("fetch", "Fetch a segment's URLs", true, func(ctx context.Context, s *session, seg string) (any, func(io.Writer), error) {
 		rep, err := s.cycle.Fetch(ctx, seg, s.inv.app.Interrupts)
-		return rep, &rep, err
+		return rep, func(w io.Writer) { printStep(w, &rep) }, err
 	})
 }
 
 func parseCommand() *command {
-	return segmentCommand("parse", "Parse a segment's fetched pages", false, func(ctx context.Context, s *session, seg string) (any, *cycle.Report, error) {
+	return segmentCommand("parse", "Parse a segment's fetched pages", false, func(ctx context.Context, s *session, seg string) (any, func(io.Writer), error) {
 		rep, err := s.cycle.Parse(ctx, seg)
-		return rep, &rep, err
+		return rep, func(w io.Writer) { printStep(w, &rep) }, err
 	})
 }
 
 func updatedbCommand() *command {
-	return segmentCommand("updatedb", "Apply a segment to the CrawlDB", false, func(ctx context.Context, s *session, seg string) (any, *cycle.Report, error) {
+	return segmentCommand("updatedb", "Apply a segment to the CrawlDB", false, func(ctx context.Context, s *session, seg string) (any, func(io.Writer), error) {
 		rep, err := s.cycle.Update(ctx, seg)
-		return rep, &rep, err
+		return rep, func(w io.Writer) { printStep(w, &rep) }, err
 	})
 }
 
 func invertlinksCommand() *command {
-	return segmentCommand("invertlinks", "Turn a segment's links into inlinks", false, func(ctx context.Context, s *session, seg string) (any, *cycle.Report, error) {
+	return segmentCommand("invertlinks", "Turn a segment's links into inlinks", false, func(ctx context.Context, s *session, seg string) (any, func(io.Writer), error) {
 		rep, err := s.cycle.Invert(ctx, seg)
-		return rep, nil, err
+		return rep, func(w io.Writer) { printInverted(w, rep) }, err
 	})
 }
 
@@ -221,7 +217,7 @@ func wholeCommand(name, short string, f func(ctx context.Context, s *session) (c
 					if err != nil {
 						return err
 					}
-					return inv.print(rep, func(w io.Writer) { printReport(w, &rep) })
+					return inv.print(rep, func(w io.Writer) { printStep(w, &rep) })
 				})
 			}
 		},

@@ -78,7 +78,8 @@ func (l *fileLayer) instance(b *hclsyntax.Block) {
 	for _, nested := range b.Body.Blocks {
 		switch {
 		case nested.Type != "mapping" || b.Type != "index_writer":
-			l.problem(nested.TypeRange, "%s takes no such block; for a map write %s = { ... }", b.Type, nested.Type)
+			known := map[string][]string{"index_writer": {"mapping"}}[b.Type]
+			l.problem(nested.TypeRange, "%s takes no such block%s; for a map write %s = { ... }", b.Type, hclconf.DidYouMean(nested.Type, known), nested.Type)
 		case len(nested.Labels) > 0 || len(nested.Body.Blocks) > 0:
 			l.problem(nested.TypeRange, "write mapping { copy = { ... } rename = { ... } remove = [ ... ] }")
 		case mapped:

@@ -41,7 +41,7 @@ func hosts(ctx context.Context, s *Source, q HostsQuery, f func(HostRow) error) 
 	if q.Expr != "" {
 		var err error
 		if program, err = jexl.Compile(q.Expr); err != nil {
-			return fmt.Errorf("expr: %w", err)
+			return fault.Errorf(fault.Invalid, "expr: %w", err)
 		}
 	}
 	row := func(host string, c hostdb.Counts, rec *hostdb.Record) error {

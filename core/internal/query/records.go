@@ -70,7 +70,7 @@ func (q RecordsQuery) filter() (func(url string, r *crawldb.Record) (bool, error
 	}
 	if q.Expr != "" {
 		if program, err = jexl.Compile(q.Expr); err != nil {
-			return nil, fmt.Errorf("expr: %w", err)
+			return nil, fault.Errorf(fault.Invalid, "expr: %w", err)
 		}
 	}
 	var status model.Status

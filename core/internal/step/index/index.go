@@ -538,9 +538,12 @@ func retryable(err error) bool {
 	return errors.As(err, &lost) || fault.Is(err, fault.Transient)
 }
 
-// wait sleeps before attempt n, doubling, unless ctx ends.
+// pause returns the wait after failed attempt n, counted from 0: doubling, up to 64 times the first.
+func pause(first time.Duration, n int) time.Duration { return first << min(n, 6) }
+
+// wait sleeps for the pause after attempt n, unless ctx ends.
 func wait(ctx context.Context, d time.Duration, n int) error {
-	t := time.NewTimer(d << min(n, 6))
+	t := time.NewTimer(pause(d, n))
 	defer t.Stop()
 	select {
 	case <-t.C:

@@ -226,10 +226,23 @@ func (s *session) write(ctx context.Context, o *outbox) error {
 		if !retryable(err) || attempt >= x.cfg.Retries || o.eager {
 			return s.giveUp(ctx, o, err)
 		}
-		if err := wait(ctx, x.cfg.RetryDelay, attempt); err != nil {
+		if err := s.again(ctx, o, attempt, err); err != nil {
 			return err
 		}
 	}
+}
+
+// again waits before a writer is tried once more, and says so the first time.
+func (s *session) again(ctx context.Context, o *outbox, attempt int, cause error) error {
+	if attempt == 0 {
+		longest := time.Duration(0)
+		for n := range s.x.cfg.Retries {
+			longest += pause(s.x.cfg.RetryDelay, n)
+		}
+		s.x.Log.Warn("index writer can't be reached; it is tried again (indexer.retries) before its documents stay pending",
+			"writer", o.target.Writer.Name(), "for_at_most", longest, "error", cause)
+	}
+	return wait(ctx, s.x.cfg.RetryDelay, attempt)
 }
 
 func (s *session) answered(o *outbox, e *sent, r indexwriter.Result) {
@@ -305,7 +318,7 @@ func (s *session) commitWriter(ctx context.Context, o *outbox) error {
 			}
 			continue
 		}
-		if err := wait(ctx, s.x.cfg.RetryDelay, attempt); err != nil {
+		if err := s.again(ctx, o, attempt, err); err != nil {
 			return err
 		}
 	}
