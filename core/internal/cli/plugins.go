@@ -175,7 +175,7 @@ func (inv *invocation) newPlugin(id string, f pluginFlags) error {
 		for _, name := range files {
 			out.line("%s", name)
 		}
-		out.line("\nBuild it, check it, ask it something:\n  cd %[1]s/%[2]s && go build -o %[2]s .\n  crawler plugin check %[1]s/%[2]s\n  crawler plugin call %[1]s/%[2]s %[3]s\nUse it: name the folder %[1]s in plugin { folders = [...] } and %[2]s in add = [...].",
+		out.line("\nBuild it, check it, ask it something:\n  (cd %[1]s/%[2]s && go build -o %[2]s .)   # outside of a Go module its README.md says what comes before\n  crawler plugin check %[1]s/%[2]s\n  crawler plugin call %[1]s/%[2]s %[3]s\nUse it: name the folder %[1]s in plugin { folders = [...] } and %[2]s in add = [...].",
 			strings.TrimRight(f.folder, "/"), id, exampleItem(point))
 	})
 }
