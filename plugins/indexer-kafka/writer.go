@@ -140,7 +140,8 @@ func (w *writer) partitions(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, failed(fmt.Errorf("ask %s: %w", strings.Join(w.Brokers, ", "), err))
 	}
-	for _, t := range resp.Topics {
+	if len(resp.Topics) > 0 {
+		t := resp.Topics[0] // the one asked for
 		err := kerr.ErrorForCode(t.ErrorCode)
 		if errors.Is(err, kerr.UnknownTopicOrPartition) || errors.Is(err, kerr.InvalidTopicException) {
 			return 0, fault.Errorf(fault.Invalid, "topic %q: %w", w.Topic, err)

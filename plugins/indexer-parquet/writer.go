@@ -71,7 +71,7 @@ type writer struct {
 	schema  *parquet.Schema
 	codec   compress.Codec
 	columns []column
-	out     *parquet.Writer // of the present file; nil when none is begun
+	out     *parquet.GenericWriter[any] // of the present file; nil when none is begun
 	rows    []parquet.Row
 }
 
@@ -155,7 +155,7 @@ func (w *writer) flush() error {
 		if _, err := w.files.Begin(); err != nil {
 			return err
 		}
-		w.out = parquet.NewWriter(w.files, w.schema, parquet.Compression(w.codec), parquet.CreatedBy("crawler", "", ""))
+		w.out = parquet.NewGenericWriter[any](w.files, w.schema, parquet.Compression(w.codec), parquet.CreatedBy("crawler", "", ""))
 	}
 	_, err := w.out.WriteRows(w.rows)
 	if err == nil {

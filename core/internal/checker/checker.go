@@ -179,7 +179,7 @@ func (k *Checker) normal(ctx context.Context, scope urlnormalizer.Scope, url str
 	case err != nil:
 		return "", "", err
 	case r[0].Err != nil:
-		return "", r[0].Err.Error(), nil
+		return "", r[0].Err.Error(), nil //nolint:nilerr // a plugin's error is told, and the next input goes on
 	case r[0].Dropped:
 		return "", fmt.Sprintf("dropped by %s: %s", r[0].Plugin, r[0].Reason), nil
 	}
