@@ -1,0 +1,35 @@
+package indexersolr_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	solr "github.com/gonutch/crawler/plugins/indexer-solr"
+	"github.com/gonutch/crawler/plugins/internal/libtest"
+	"github.com/gonutch/crawler/sdk/extension/indexwriter"
+	"github.com/gonutch/crawler/sdk/testengine"
+)
+
+// BenchmarkWrite measures a real Solr with requests of several sizes.
+func BenchmarkWrite(b *testing.B) {
+	s := testengine.Start(b, testengine.Solr, func(home string) {
+		if err := os.CopyFS(filepath.Join(home, "configsets", "crawler"), os.DirFS("configset")); err != nil {
+			b.Fatal(err)
+		}
+	})
+	for _, docs := range []string{"50", "250", "1000"} {
+		b.Run("max_docs="+docs, func(b *testing.B) {
+			libtest.BenchWrite(b, func(b *testing.B) *libtest.Writer {
+				b.Helper()
+				w, err := libtest.OpenWriter(b, solr.Plugin(), b.TempDir(), indexwriter.Params{
+					"url": s.URL, "collection": "bench" + docs, "create": "true", "max_docs": docs, "max_size": "20MB",
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+				return w
+			}, 1000)
+		})
+	}
+}
