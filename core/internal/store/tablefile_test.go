@@ -19,10 +19,10 @@ func TestTableFile(t *testing.T) {
 	var want []byte
 	for i, n := range []int{0, 1, 4096, tableBuffer - 1, tableBuffer, tableBuffer + 1, 3, 100_000, 7} {
 		p := bytes.Repeat([]byte{byte('a' + i)}, n)
+		want = append(want, p...) // before the write, which may change p (vfs.File)
 		if m, err := f.Write(p); m != n || err != nil {
 			t.Fatalf("write %d bytes: %d, %v", n, m, err)
 		}
-		want = append(want, p...)
 		switch i {
 		case 3:
 			must(t, f.SyncData())
