@@ -552,6 +552,66 @@ db {
   stats_score_quantiles = [".01", ".05", ".1", ".2", ".25", ".3", ".4", ".5", ".6", ".7", ".75", ".8", ".9", ".95", ".99"]
 }
 
+sitemap {
+  # Whether "crawler run" reads the sitemaps of the hosts it knows before it makes a fetch
+  # list: never, those of each host once, or always, again after interval. "crawler sitemap"
+  # reads them whatever this says.
+  # Type: one of never, once, always
+  from_hostdb = "never"
+
+  # Time until the sitemaps of a host are read again under always.
+  # Type: duration, min 1m
+  interval = "1d"
+
+  # A sitemap may name only what is on its host below its own folder, and what is on
+  # hosts whose robots.txt names the sitemap. Without this it may name everything.
+  # Nutch: sitemap.strict.parsing
+  strict_parsing = true
+
+  # Whether the URL filters judge URLs of sitemaps.
+  # Nutch: sitemap.url.filter
+  url_filter = true
+
+  # Whether the normalizers change URLs of sitemaps.
+  # Nutch: sitemap.url.normalize
+  url_normalize = true
+
+  # Ask for /sitemap.xml of hosts whose robots.txt names no sitemap or is not known.
+  # Nutch: sitemap.url.default.sitemap.xml
+  url_default_sitemap_xml = true
+
+  # Whether records that exist take score, interval and modification time from the
+  # sitemap, and pages that changed since their last fetch become due.
+  # Nutch: sitemap.url.overwrite.existing
+  url_overwrite_existing = false
+
+  # Redirects of a sitemap that are followed.
+  # Type: int, min 0
+  # Nutch: sitemap.redir.max
+  redir_max = 3
+
+  # Bytes of a sitemap that are read.
+  # Type: size, min 1KiB, max 60MiB
+  # Nutch: sitemap.size.max (bytes)
+  size_max = "50MiB"
+
+  # URLs of a sitemap, or sitemaps of an index, that are taken; the protocol allows 50,000.
+  # Type: int, min 1, or -1
+  max_urls = 50000
+
+  # Indexes within indexes that are followed; the protocol allows one.
+  # Type: int, min 1, or -1
+  max_depth = 3
+
+  # Sitemaps that are read for one host.
+  # Type: int, min 1, or -1
+  max_per_host = 1000
+
+  # URLs that are taken from the sitemaps of one host.
+  # Type: int, min 1, or -1
+  max_urls_per_host = 1000000
+}
+
 linkdb {
   # Inlinks kept for a page.
   # Type: int, min 0, or -1

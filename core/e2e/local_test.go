@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"path/filepath"
 	"testing"
@@ -133,11 +134,19 @@ func (l *local) statuses(t testing.TB) map[string]model.Status {
 
 // TestCrawlSimulatedWeb crawls a standard simulated web to its end and compares the
 // CrawlDB with the ground truth.
-func TestCrawlSimulatedWeb(t *testing.T) {
+func TestCrawlSimulatedWeb(t *testing.T) { crawlSimulatedWeb(t, false, "never") }
+
+// TestCrawlSimulatedWebWithSitemaps reaches the pages that only sitemaps name, too.
+func TestCrawlSimulatedWebWithSitemaps(t *testing.T) { crawlSimulatedWeb(t, true, "once") }
+
+func crawlSimulatedWeb(t *testing.T, sitemaps bool, read string) {
 	cfg := testweb.DefaultConfig()
 	cfg.Hosts, cfg.Pages, cfg.Shares, cfg.MaxPerHost = 20, 600, testweb.Standard(), 1
+	if sitemaps {
+		cfg.Hosts, cfg.Pages, cfg.Shares.Sitemap = 12, 300, 1
+	}
 	web, addr := serveWeb(t, cfg)
-	l := openLocal(t, filepath.Join(t.TempDir(), "crawl"), addr)
+	l := openLocal(t, filepath.Join(t.TempDir(), "crawl"), addr, "sitemap.from_hostdb="+read, "sitemap.url_default_sitemap_xml=false", fmt.Sprintf("indexer.enabled=%v", !sitemaps))
 	l.inject(t, "http://host0.test/")
 	start := time.Now()
 	rep, err := l.cycle.NewRunner().Run(t.Context())
@@ -145,7 +154,13 @@ func TestCrawlSimulatedWeb(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("%v: %+v", time.Since(start), rep)
-	diffs := web.Truth(testweb.Options{OnePass: true, Sitemaps: false}).Check(l.statuses(t))
+	if sitemaps {
+		t.Logf("%+v", *rep.Sitemaps)
+		if rep.Sitemaps.Sitemaps == 0 || rep.Sitemaps.Added == 0 {
+			t.Error("no sitemap was of use")
+		}
+	}
+	diffs := web.Truth(testweb.Options{OnePass: true, Sitemaps: sitemaps}).Check(l.statuses(t))
 	for i, d := range diffs {
 		if i == 20 {
 			t.Errorf("and %d more", len(diffs)-20)

@@ -8,6 +8,7 @@ func commands() []*command {
 		statusCommand(),
 		stopCommand(),
 		injectCommand(),
+		sitemapCommand(),
 		generateCommand(),
 		fetchCommand(),
 		parseCommand(),

@@ -9,6 +9,7 @@ import (
 	"github.com/gonutch/crawler/core/internal/cycle"
 	"github.com/gonutch/crawler/core/internal/db/crawldb"
 	"github.com/gonutch/crawler/core/internal/step/invert"
+	"github.com/gonutch/crawler/core/internal/step/sitemap"
 )
 
 // printReport prints what a command did, and why when it did nothing.
@@ -43,6 +44,9 @@ func writeReport(w io.Writer, r *cycle.Report, now time.Time) {
 		p.nothing(r, now)
 	} else {
 		p.done(r, now)
+	}
+	if r.Sitemaps != nil {
+		p.sitemaps(r.Sitemaps)
 	}
 	if r.Stopped != "" {
 		p.line("ended early", "%s", r.Stopped)
@@ -264,4 +268,20 @@ func rejectMeaning(why string) (text, help string) {
 		return "URLs have a longer fetch interval than generate.min_interval", "to take them: crawler run -D generate.min_interval=-1"
 	}
 	return why, ""
+}
+
+// sitemaps prints what was read of sitemaps.
+func (p *reportPrinter) sitemaps(r *sitemap.Report) {
+	p.line("sitemaps", "%s read for %s hosts: %s URLs, %s new, %s known, %s changed", number(int64(r.Sitemaps)), number(int64(r.Hosts)),
+		number(int64(r.URLs)), number(int64(r.Added)), number(int64(r.Existing)), number(int64(r.Updated)))
+	p.list(wide(r.Failed), func(string) string { return "(sitemaps)" })
+	p.list(wide(r.Dropped), func(string) string { return "(URLs of sitemaps left out)" })
+}
+
+func wide(m map[string]int) map[string]int64 {
+	out := make(map[string]int64, len(m))
+	for k, v := range m {
+		out[k] = int64(v)
+	}
+	return out
 }

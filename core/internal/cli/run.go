@@ -85,6 +85,7 @@ func runCommandSpec() *command {
 			topN := inv.fs.Int("top-n", 0, "URLs of a round at most (default: generate.top_n)")
 			adddays := inv.fs.Float64("adddays", 0, "take URLs that become due within this many days, too; one round unless --rounds says more")
 			inv.fs.Var(&seeds, "seeds", "`FILE`, folder, URL or - to inject first; repeatable")
+			maps := inv.fs.String("sitemaps-from-hostdb", "", "read the sitemaps of known hosts: `never`, once or always (default: sitemap.from_hostdb)")
 			simulated := inv.fs.Bool("testweb", false, "crawl a simulated web that this process serves, instead of the real one")
 			tw.register(inv.fs, "testweb-")
 			profile := inv.fs.String("cpuprofile", "", "write a CPU profile of the core to `FILE`")
@@ -101,6 +102,9 @@ func runCommandSpec() *command {
 				}
 				inv.override("cycle.rounds", *rounds)
 				inv.override("generate.top_n", *topN)
+				if *maps != "" {
+					inv.sets = append(inv.sets, "sitemap.from_hostdb="+*maps)
+				}
 				if *simulated {
 					stop, err := inv.serveTestweb(ctx, &tw, &seeds)
 					if err != nil {

@@ -56,7 +56,6 @@ func otherwise() map[string]string {
 		"link.*":                               "the link graph is ranked by scoring plugins",
 		"urlnormalizer.basic.host.idna2008":    "host names are always treated by IDNA 2008 as browsers do",
 		"urlnormalizer.order.*":                "write urlnormalizer { order_by_scope = { outlink = \"...\" } }",
-		"sitemap.*":                            "sitemaps are read as pages by plugin parse-sitemap; there is no sitemap command yet",
 		"cosine.goldstandard.file":             "plugin scoring-similarity",
 		"scoring.similarity.*":                 "plugin scoring-similarity",
 		"scoring.depth.*":                      "plugin scoring-depth",

@@ -35,6 +35,7 @@ import (
 	"github.com/gonutch/crawler/core/internal/step/index"
 	"github.com/gonutch/crawler/core/internal/step/inject"
 	"github.com/gonutch/crawler/core/internal/step/parse"
+	"github.com/gonutch/crawler/core/internal/step/sitemap"
 	"github.com/gonutch/crawler/core/internal/step/update"
 	"github.com/gonutch/crawler/core/internal/store"
 	"github.com/gonutch/crawler/core/internal/urlkey"
@@ -49,6 +50,7 @@ type Config struct {
 	Parse        parse.Config
 	Update       update.Config
 	Index        index.Config
+	Sitemap      sitemap.Config
 	PurgeOrphans bool
 	DiskBudget   int64 // bytes of all segments; 0 is none
 	Generate     GenerateConfig
@@ -89,6 +91,8 @@ func LoadConfig(c *config.Config) (Config, error) {
 	cfg.Update, err = update.LoadConfig(c)
 	note(err)
 	cfg.Index, err = index.LoadConfig(c)
+	note(err)
+	cfg.Sitemap, err = sitemap.LoadConfig(c)
 	note(err)
 	var cy struct {
 		Rounds  int              `hcl:"rounds"`
@@ -308,11 +312,16 @@ func (d *deps) newEngine(ctx context.Context, p *pipeline) (*fetch.Engine, error
 	if err != nil {
 		return nil, err
 	}
+	return d.engine(p.sink, allow), nil
+}
+
+// engine returns an engine that feeds sink.
+func (d *deps) engine(sink fetch.Sink, allow map[string]bool) *fetch.Engine {
 	cfg := d.cfg.Fetch
 	cfg.Publish = d.publishes()
 	return fetch.New(cfg, fetch.Deps{
-		Fetcher: d.Chains, Robots: hostRobots{d.Hosts, d.Store}, Sink: p.sink, Log: d.Log.Named("fetch"), Now: d.now, AllowPrivate: allow,
-	}), nil
+		Fetcher: d.Chains, Robots: hostRobots{d.Hosts, d.Store}, Sink: sink, Log: d.Log.Named("fetch"), Now: d.now, AllowPrivate: allow,
+	})
 }
 
 // stopFile is a file whose presence ends the run after the current round.

@@ -13,6 +13,7 @@ import (
 	"github.com/gonutch/crawler/core/internal/db/hostdb"
 	"github.com/gonutch/crawler/core/internal/segment"
 	"github.com/gonutch/crawler/core/internal/step/fetch"
+	"github.com/gonutch/crawler/core/internal/step/sitemap"
 	"github.com/gonutch/crawler/core/internal/step/update"
 	"github.com/gonutch/crawler/core/internal/store"
 	"github.com/gonutch/crawler/core/internal/urlkey"
@@ -38,6 +39,7 @@ type pipeline struct {
 	depth depth
 	eng   *fetch.Engine // nil when nothing is fetched
 
+	sitemaps *sitemap.Reader // nil when none are read
 	outcomes chan *fetch.Outcome
 	toParse  chan *work
 	toApply  chan *work
@@ -74,6 +76,9 @@ func newPipeline(c *deps, d depth, sum *Summary) *pipeline {
 
 // sink is the engine's: it hands an outcome to the committers.
 func (p *pipeline) sink(ctx context.Context, o *fetch.Outcome) error {
+	if o.Item.Segment == sitemapSegment {
+		return p.c.sitemapSink(ctx, p.sitemaps, o)
+	}
 	select {
 	case p.outcomes <- o:
 		return nil

@@ -48,6 +48,7 @@ type Runner struct {
 	active   []*round
 	lookAt   time.Time // no generate before, while nothing is active
 	giveUpAt time.Time // end of cycle.wait; zero while there is work
+	nextMaps time.Time // hosts are not looked through for sitemaps before, while a round is active
 	stop     chan struct{}
 	stopOnce sync.Once
 	step     atomic.Pointer[string]
@@ -131,6 +132,9 @@ func (r *Runner) Run(ctx context.Context) (Report, error) {
 		return r.sum.Report(), err
 	}
 	r.eng, r.pipe.eng = eng, eng
+	if r.d.cfg.Sitemap.FromHosts != "never" {
+		r.pipe.sitemaps = r.d.sitemapReader(eng)
+	}
 	if r.d.indexes() {
 		if err := r.d.openWriters(ctx); err != nil {
 			return r.sum.Report(), err
@@ -313,6 +317,9 @@ func later(a, b time.Time) time.Time {
 
 // generate makes the next fetch list and queues it.
 func (r *Runner) generate(ctx context.Context) (int, time.Time, error) {
+	if err := r.sitemaps(ctx); err != nil {
+		return 0, time.Time{}, err
+	}
 	r.setStep("generate")
 	res, seg, err := r.d.generate(ctx, r.d.cfg.Generate, r.last+1, r.sum, r.busy())
 	if err != nil || res.Selected == 0 {

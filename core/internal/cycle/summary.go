@@ -12,6 +12,7 @@ import (
 	"github.com/gonutch/crawler/core/internal/pluginhost"
 	"github.com/gonutch/crawler/core/internal/segment"
 	"github.com/gonutch/crawler/core/internal/step/fetch"
+	"github.com/gonutch/crawler/core/internal/step/sitemap"
 	"github.com/gonutch/crawler/core/internal/step/update"
 	"github.com/gonutch/crawler/sdk/model"
 )
@@ -87,7 +88,8 @@ type Report struct {
 	OverBudget  int64            `json:"over_disk_budget,omitempty"`    // bytes by which needed segments exceed segment.disk_budget
 	Elapsed     time.Duration    `json:"elapsed_ns"`
 	NextDue     time.Time        `json:"next_due,omitzero"`
-	Stopped     string           `json:"stopped,omitempty"` // why the run ended early
+	Stopped     string           `json:"stopped,omitempty"`  // why the run ended early
+	Sitemaps    *sitemap.Report  `json:"sitemaps,omitempty"` // when the run reads sitemaps
 }
 
 func bump(m *map[string]int64, key string, n int64) {

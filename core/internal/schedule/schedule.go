@@ -244,3 +244,7 @@ func (s Schedule) bounded(i time.Duration) time.Duration {
 	}
 	return i
 }
+
+// Bound returns an interval that someone asks for, or the ceiling when it is
+// above the maximum.
+func (s Schedule) Bound(i time.Duration) time.Duration { return s.bounded(i) }

@@ -44,6 +44,10 @@ type Item struct {
 	URL     string
 	Hint    crawldb.FetchHint
 	Hops    int // redirects that led here in this round
+	// Kind and MaxBytes are those of the request; the zero values stand for a page
+	// and the protocol plugin's own limit.
+	Kind     protocol.Kind
+	MaxBytes int64
 }
 
 // Release says why a URL was given back without an outcome.
