@@ -414,9 +414,10 @@ db {
   fetch_interval_max = "90d"
 
   # How the time of the next fetch is chosen: always after the interval, or
-  # after an interval that follows how often the page changes.
-  # Type: one of default, adaptive
-  # Nutch: db.fetch.schedule.class (DefaultFetchSchedule=default, AdaptiveFetchSchedule=adaptive)
+  # after an interval that follows how often the page changes, with rates that may depend
+  # on its type (mime-adaptive).
+  # Type: one of default, adaptive, mime-adaptive
+  # Nutch: db.fetch.schedule.class (DefaultFetchSchedule=default, AdaptiveFetchSchedule=adaptive, MimeAdaptiveFetchSchedule=mime-adaptive)
   fetch_schedule = "default"
 
   # Adaptive: by what part the interval grows when the page didn't change.
@@ -447,6 +448,12 @@ db {
   # Type: float, min 0, max 1
   # Nutch: db.fetch.schedule.adaptive.sync_delta_rate
   fetch_schedule_adaptive_sync_delta_rate = 0.3
+
+  # mime-adaptive: file with the rates of types, one "type inc_rate dec_rate" on a line; other
+  # types have the rates above. Empty: text/html and application/xhtml+xml 0.2 0.2,
+  # application/pdf 0.1 0.4.
+  # Nutch: db.fetch.schedule.mime.file
+  fetch_schedule_mime_file = ""
 
   # Failures in a row that are tried again before a page counts as gone.
   # Type: int, min 0, max 127

@@ -14,7 +14,6 @@ func otherwise() map[string]string {
 		"crawldb.url.normalizers":              `use "crawler db refilter" after a change of rules`,
 		"crawl.gen.delay":                      "a URL is reserved until its segment is fetched or released; crawler run goes on with unfinished segments",
 		"http.robots.503.defer.visits.retries": "URLs of a host that is held back are released at once and come again when the hold ends",
-		"db.fetch.schedule.mime.file":          "schedules by MIME type are not supported",
 		"db.preserve.backup":                   "the store is changed in place by atomic commits, so there is no old copy",
 		"db.update.max.inlinks":                "scores are summed over all inlinks; linkdb.max_inlinks bounds what is stored",
 		"exchanges.exchanges.file":             `write exchange "name" { ... } blocks instead`,

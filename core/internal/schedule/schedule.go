@@ -23,19 +23,21 @@ const day = 24 * time.Hour
 const (
 	Default  = "default"
 	Adaptive = "adaptive"
+	// MIMEAdaptive is Adaptive with rates by the record's type of content.
+	MIMEAdaptive = "mime-adaptive"
 )
 
 // Config holds the settings of a schedule. The comments name the Nutch
 // property each stands for.
 type Config struct {
-	Name            string        // Default or Adaptive (db.fetch.schedule.class)
+	Name            string        // Default or Adaptive (db.fetch.schedule.class), or MIMEAdaptive
 	DefaultInterval time.Duration // of new records (db.fetch.interval.default)
 	// MaxInterval is the ceiling: no record waits longer than this for its
 	// next visit, fixed interval or not (db.fetch.interval.max).
 	MaxInterval time.Duration
 	RetryDelay  time.Duration // after a transient failure; one day in Nutch
 
-	// The rest is for Adaptive (db.fetch.schedule.adaptive.*).
+	// The rest is for Adaptive and MIMEAdaptive (db.fetch.schedule.adaptive.*).
 
 	IncRate       float64       // growth of the interval when a page did not change: × (1+IncRate)
 	DecRate       float64       // shrinking when it did: × (1−DecRate)
@@ -43,6 +45,10 @@ type Config struct {
 	AdaptiveMax   time.Duration
 	SyncDelta     bool    // pull the next visit towards the time of change
 	SyncDeltaRate float64 // by this fraction of the page's age
+
+	// MIMERates hold IncRate and DecRate by type of content, for MIMEAdaptive; other
+	// types have the common ones (db.fetch.schedule.mime.file).
+	MIMERates map[string]Rates
 }
 
 // DefaultConfig returns Nutch's shipped settings with the default schedule.
@@ -69,12 +75,12 @@ func (c Config) Validate() error {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	bad(c.Name == Default || c.Name == Adaptive, "fetch schedule %q: want %q or %q", c.Name, Default, Adaptive)
+	bad(c.Name == Default || c.adapts(), "fetch schedule %q: want %q, %q or %q", c.Name, Default, Adaptive, MIMEAdaptive)
 	bad(c.DefaultInterval > 0, "default fetch interval %v: must be positive", c.DefaultInterval)
 	bad(c.MaxInterval > 0, "maximum fetch interval %v: must be positive", c.MaxInterval)
 	bad(c.DefaultInterval <= c.MaxInterval, "default fetch interval %v is above the maximum %v", c.DefaultInterval, c.MaxInterval)
 	bad(c.RetryDelay > 0, "retry delay %v: must be positive", c.RetryDelay)
-	if c.Name == Adaptive {
+	if c.adapts() {
 		bad(c.IncRate >= 0 && !math.IsInf(c.IncRate, 0), "adaptive increase rate %v: must be at least 0", c.IncRate)
 		bad(c.DecRate >= 0 && c.DecRate < 1, "adaptive decrease rate %v: must be in [0,1)", c.DecRate)
 		bad(c.SyncDeltaRate >= 0 && c.SyncDeltaRate < 1, "adaptive sync rate %v: must be in [0,1)", c.SyncDeltaRate)
@@ -84,6 +90,8 @@ func (c Config) Validate() error {
 	}
 	return errors.Join(errs...)
 }
+
+func (c Config) adapts() bool { return c.Name == Adaptive || c.Name == MIMEAdaptive }
 
 // Schedule applies one configuration. Its methods are pure and safe for
 // concurrent use.
@@ -132,9 +140,9 @@ func (s Schedule) SetFetched(d model.CrawlDatum, fetched time.Time, change Chang
 		d.ModifiedTime = fetched
 	}
 	ref := fetched
-	if s.cfg.Name == Adaptive && !d.FixedInterval {
+	if s.cfg.adapts() && !d.FixedInterval {
 		var offset time.Duration
-		d.Interval, offset = s.adapt(d.Interval, d.ModifiedTime, fetched, change)
+		d.Interval, offset = s.adapt(s.rates(d), d.Interval, d.ModifiedTime, fetched, change)
 		ref = fetched.Add(-offset)
 	}
 	if d.Interval > s.cfg.MaxInterval {
@@ -152,13 +160,13 @@ func (s Schedule) SetFetched(d model.CrawlDatum, fetched time.Time, change Chang
 // pull only up to AdaptiveMax (Nutch means to scale it so, but divides
 // integers and gets 0 or, just below the limit, nearly the whole interval),
 // hence interval − offset ≥ (1−SyncDeltaRate) × interval.
-func (s Schedule) adapt(interval time.Duration, modified, fetched time.Time, change Change) (next, offset time.Duration) {
+func (s Schedule) adapt(rates Rates, interval time.Duration, modified, fetched time.Time, change Change) (next, offset time.Duration) {
 	f := float64(interval)
 	switch change {
 	case Modified:
-		f *= 1 - s.cfg.DecRate
+		f *= 1 - rates.Dec
 	case NotModified:
-		f *= 1 + s.cfg.IncRate
+		f *= 1 + rates.Inc
 	case Unknown:
 	}
 	if s.cfg.SyncDelta && !modified.IsZero() {

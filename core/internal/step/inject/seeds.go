@@ -5,6 +5,7 @@ package inject
 
 import (
 	"bufio"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -34,7 +35,8 @@ const maxLine = 1 << 20
 const maxErrors = 10
 
 // Read reads seeds from sources: "-" is stdin, a name with a scheme is itself a
-// seed, a folder stands for the plain files in it, anything else is a file.
+// seed, a folder stands for the plain files in it, anything else is a file. What is
+// packed with gzip is unpacked.
 // All faults are reported together, each with its place.
 func Read(sources []string, stdin io.Reader) ([]Seed, error) {
 	var seeds []Seed
@@ -100,6 +102,10 @@ func readFile(path string) (seeds []Seed, err error) {
 }
 
 func parse(name string, r io.Reader) ([]Seed, error) {
+	r, err := unpacked(r)
+	if err != nil {
+		return nil, fmt.Errorf("read seeds: %s: %w", name, err)
+	}
 	var seeds []Seed
 	var errs []error
 	sc := bufio.NewScanner(r)
@@ -132,6 +138,15 @@ func parse(name string, r io.Reader) ([]Seed, error) {
 		errs = append(errs, fmt.Errorf("read seeds: %s: %w", name, err))
 	}
 	return seeds, errors.Join(errs...)
+}
+
+// unpacked undoes gzip, which goes by the first bytes.
+func unpacked(r io.Reader) (io.Reader, error) {
+	b := bufio.NewReader(r)
+	if head, _ := b.Peek(2); string(head) != "\x1f\x8b" {
+		return b, nil
+	}
+	return gzip.NewReader(b)
 }
 
 // parseLine reads "URL TAB key=value TAB …" (nutch.md 6.2).

@@ -1,6 +1,9 @@
 package inject
 
 import (
+	"bytes"
+	"compress/gzip"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,6 +44,18 @@ func TestRead(t *testing.T) {
 		if s := got[0]; s.Score != 5*model.Micro/2 || s.Interval != time.Minute || s.Metadata.First("lang") != "en" {
 			t.Errorf("%+v", s)
 		}
+	}
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, werr := z.Write([]byte("http://e.test/\nhttp://f.test/\n"))
+	if err := errors.Join(werr, z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Read([]string{"-"}, &packed); err != nil || len(got) != 2 || got[1].URL != "http://f.test/" || got[1].Where != "standard input:2" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := Read([]string{"-"}, strings.NewReader("\x1f\x8b\x08rest")); err == nil {
+		t.Error("broken gzip is read")
 	}
 	got, err := Read([]string{"-", "http://c.test/"}, strings.NewReader("http://d.test/\n"))
 	if err != nil || len(got) != 2 || got[0].Where != "standard input:1" || got[1].Where != "command line" {

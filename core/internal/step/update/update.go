@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"time"
 
@@ -52,6 +53,7 @@ func LoadConfig(c *config.Config) (Config, error) {
 		Max             setting.Duration `hcl:"fetch_schedule_adaptive_max_interval"`
 		SyncDelta       bool             `hcl:"fetch_schedule_adaptive_sync_delta"`
 		SyncDeltaRate   float64          `hcl:"fetch_schedule_adaptive_sync_delta_rate"`
+		MIMEFile        string           `hcl:"fetch_schedule_mime_file"`
 		RetryMax        int              `hcl:"fetch_retry_max"`
 		RetryDelay      setting.Duration `hcl:"fetch_retry_delay"`
 		Additions       bool             `hcl:"update_additions_allowed"`
@@ -72,10 +74,14 @@ func LoadConfig(c *config.Config) (Config, error) {
 	if err := errors.Join(c.Decode("db", &d), c.Decode("parser", &p), c.Decode("http", &h), c.Decode("indexer", &x)); err != nil {
 		return Config{}, err
 	}
+	rates, err := mimeRates(d.Schedule, d.MIMEFile)
+	if err != nil {
+		return Config{}, err
+	}
 	s, err := schedule.New(schedule.Config{
 		Name: d.Schedule, DefaultInterval: d.IntervalDefault.D(), MaxInterval: d.IntervalMax.D(), RetryDelay: d.RetryDelay.D(),
 		IncRate: d.IncRate, DecRate: d.DecRate, AdaptiveMin: d.Min.D(), AdaptiveMax: d.Max.D(),
-		SyncDelta: d.SyncDelta, SyncDeltaRate: d.SyncDeltaRate,
+		SyncDelta: d.SyncDelta, SyncDeltaRate: d.SyncDeltaRate, MIMERates: rates,
 	})
 	if err != nil {
 		return Config{}, fmt.Errorf("section db: %w", err)
@@ -87,6 +93,22 @@ func LoadConfig(c *config.Config) (Config, error) {
 		},
 		Purge404: d.Purge404, ParseMeta: d.ParseMeta, StoreResponseTime: h.ResponseTime, StoreIP: h.IP, SkipNotModified: x.SkipNotModified,
 	}, nil
+}
+
+// mimeRates reads db.fetch_schedule_mime_file when the schedule wants it.
+func mimeRates(name, file string) (rates map[string]schedule.Rates, err error) {
+	if name != schedule.MIMEAdaptive {
+		return nil, nil
+	}
+	if file == "" {
+		return schedule.DefaultMIMERates(), nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("db.fetch_schedule_mime_file: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return schedule.ReadMIMERates(file, f)
 }
 
 // Page is one fetched page, ready to be applied.
