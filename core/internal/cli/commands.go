@@ -25,6 +25,7 @@ func commands() []*command {
 		explainCommand(),
 		readdbCommand(),
 		readsegCommand(),
+		warcCommand(),
 		filterCheckerCommand(),
 		normalizerCheckerCommand(),
 		parseCheckerCommand(),

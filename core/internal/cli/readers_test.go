@@ -79,7 +79,7 @@ func smallCrawl(t *testing.T, dir string) string {
 	site.Page("/blue", `<title>Blue whales</title><p>The blue whale is large. <a href=/>home</a>`)
 	site.Status("/gone", http.StatusNotFound)
 	root := strings.TrimSuffix(site.URL("/"), "/")
-	c := openLocal(t, dir, fmt.Sprintf("http.allow_private=[%q]", strings.TrimPrefix(root, "http://")), "fetcher.server_delay=0s")
+	c := openLocal(t, dir, fmt.Sprintf("http.allow_private=[%q]", strings.TrimPrefix(root, "http://")), "fetcher.server_delay=0s", "http.store_request=true")
 	settings, err := cycle.LoadConfig(c.Config)
 	if err != nil {
 		t.Fatal(err)

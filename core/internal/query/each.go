@@ -8,8 +8,11 @@ import (
 	"github.com/gonutch/crawler/core/internal/control"
 )
 
-// batchRows is how many rows travel together.
-const batchRows = 256
+// batchRows and batchBytes are how much travels together.
+const (
+	batchRows  = 256
+	batchBytes = 1 << 20
+)
 
 // List is a question with many answers, which come in batches: as many as the
 // crawl has, so that nobody holds them all.
@@ -47,20 +50,26 @@ func addList[Q, A any](t control.Table, s *Source, l List[Q, A]) {
 		if err := decode(l.Name, raw, &q); err != nil {
 			return err
 		}
-		var batch []A
+		var batch []json.RawMessage
+		bytes := 0
 		flush := func() error {
 			if len(batch) == 0 {
 				return nil
 			}
 			raw, err := json.Marshal(batch)
-			batch = batch[:0]
+			batch, bytes = batch[:0], 0
 			if err != nil {
 				return err
 			}
 			return send(raw)
 		}
 		err := l.do(ctx, s, q, func(a A) error {
-			if batch = append(batch, a); len(batch) < batchRows {
+			row, err := json.Marshal(a)
+			if err != nil {
+				return err
+			}
+			batch = append(batch, row)
+			if bytes += len(row); len(batch) < batchRows && bytes < batchBytes {
 				return nil
 			}
 			return flush()

@@ -102,6 +102,7 @@ func Verbs(c *crawl.Crawl, r Running, opensIndex bool) control.Table {
 	addList(t, s, AllInlinks())
 	addList(t, s, Hosts())
 	addList(t, s, Totals())
+	addList(t, s, Captures())
 	add(t, s, Segments())
 	add(t, s, Page())
 	add(t, s, Prune())

@@ -14,6 +14,7 @@ import (
 var layers = [][]string{
 	{"cmd/*", "e2e", "e2e/*", "bench", "bench/*"},
 	{"cli"},
+	{"export"},
 	{"query"},
 	{"cycle", "checker"},
 	{"crawl"},
@@ -83,7 +84,7 @@ func TestLibrariesWithOneOwner(t *testing.T) {
 		{"github.com/hashicorp/go-plugin", true, []string{"core/internal/pluginhost", "sdk/internal/rpc", "sdk/plugintest"}},
 		{"github.com/knadh/koanf", false, []string{"core/internal/config"}},
 		{"github.com/hashicorp/hcl", true, []string{"core/internal/config", "sdk/hclconf", "sdk/manifest"}},
-		{"github.com/nlnwa/gowarc", false, []string{"core/internal/segment"}},
+		{"github.com/nlnwa/gowarc", true, []string{"core/internal/segment"}},
 		{"github.com/blevesearch/bleve", false, []string{"plugins/indexer-bleve"}},
 		{"log/slog", false, nil},
 	}
