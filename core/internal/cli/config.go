@@ -17,14 +17,14 @@ import (
 
 func configCommand() *command {
 	return &command{
-		name: "config", args: "show [KEY…] | check", short: "Show or check the effective configuration", group: "Looking",
+		name: "config", args: "show [KEY…] | check | import NUTCH-SITE.XML [FILE]", short: "Show or check the effective configuration, or translate Nutch's", group: "Looking",
 		prepare: func(inv *invocation) func(context.Context, []string) error {
 			origin := inv.fs.Bool("origin", false, "with show: where each value comes from")
 			meaning := inv.fs.Bool("meaning", false, "with show: what each setting means, and its Nutch property")
 			changed := inv.fs.Bool("changed", false, "with show: only what is not a default")
 			return func(_ context.Context, args []string) error {
 				if len(args) == 0 {
-					return usagef("say what to do: config show [KEY…], or config check")
+					return usagef("say what to do: config show [KEY…], config check, or config import NUTCH-SITE.XML [FILE]")
 				}
 				switch args[0] {
 				case "show":
@@ -34,8 +34,13 @@ func configCommand() *command {
 						return usagef("unexpected argument %q", args[1])
 					}
 					return inv.checkConfig()
+				case "import":
+					if len(args) != 2 && len(args) != 3 {
+						return usagef("want config import NUTCH-SITE.XML [FILE]; --dir names the folder of the other files when it is another")
+					}
+					return inv.importConfig(args[1:])
 				}
-				return usagef("there is no \"config %s\"%s", args[0], meant(args[0], []string{"show", "check"}))
+				return usagef("there is no \"config %s\"%s", args[0], meant(args[0], []string{"show", "check", "import"}))
 			}
 		},
 	}

@@ -264,4 +264,3 @@ func (w *WARC) Drop() error {
 	}
 	return errors.Join(w.src.close(), w.index.close())
 }
-
