@@ -26,6 +26,7 @@ func commands() []*command {
 		readdbCommand(),
 		readsegCommand(),
 		warcCommand(),
+		dumpCommand(),
 		filterCheckerCommand(),
 		normalizerCheckerCommand(),
 		parseCheckerCommand(),

@@ -83,6 +83,7 @@ func TestWARCExport(t *testing.T) {
 	}
 	checkWAT(t, meta[2])
 	checkCDXJ(t, out, root)
+	dumpFiles(t, line, root)
 	if left, _ := filepath.Glob(filepath.Join(out, ".*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
@@ -147,5 +148,24 @@ func checkCDXJ(t *testing.T, out, root string) {
 		if e.URL != url || e.Status != "200" || !strings.Contains(string(raw), "\r\nWARC-Type: response\r\n") || !strings.Contains(string(raw), "WARC-Target-URI: "+url+"\r\n") {
 			t.Errorf("line %s leads to\n%s", lines[i], raw)
 		}
+	}
+}
+
+// dumpFiles writes the documents of the crawl as files.
+func dumpFiles(t *testing.T, line func(...string) outcome, root string) {
+	t.Helper()
+	dir := t.TempDir()
+	line("dump", "-mimeStats").wants(t, ExitDone, `^2\t.*\ttext/html$`)
+	line("dump").wants(t, ExitUsage, "!name a folder")
+	line("dump", dir, "--mimetype", "image/png").wants(t, ExitNothing)
+	for range 2 { // files of an earlier dump are replaced
+		line("dump", dir, "--mimetype", "text/html").wants(t, ExitDone, `^2\t.*\ttext/html$`)
+	}
+	found, err := filepath.Glob(filepath.Join(dir, "127.*", "*_blue"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%v %v", found, err)
+	}
+	if b, err := os.ReadFile(found[0]); err != nil || string(b) != `<title>Blue whales</title><p>The blue whale is large. <a href=/>home</a>` {
+		t.Errorf("%s: %q %v", root, b, err)
 	}
 }

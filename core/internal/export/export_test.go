@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -60,5 +61,26 @@ func TestSorter(t *testing.T) {
 		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 			t.Errorf("left behind: %v %v", left, err)
 		}
+	}
+}
+
+// TestFilePaths: no URL leads out of the folder, and each has its own file.
+func TestFilePaths(t *testing.T) {
+	f := NewFiles("", "/d", false)
+	for url, want := range map[string]string{
+		"http://www.example.org/a/b.pdf?x=/../y": "/d/org/example/www/*_b.pdf",
+		"http://example.org/":                    "/d/org/example/*_example.org",
+		"http://[::1]/x":                         "/d/__1/*_x",
+		"http://127.0.0.1:80/..":                 "/d/127.0.0.1/*__",
+		"http://../../x":                         "/d/_/*_x",
+		"file:///etc/pass wd":                    "/d/_/*_pass_wd",
+		"%00/\n":                                 "/d/_/*__",
+	} {
+		if ok, err := filepath.Match(want, f.path(url)); !ok || err != nil {
+			t.Errorf("%q goes to %s, want %s", url, f.path(url), want)
+		}
+	}
+	if a, b := f.path("http://h/x?1"), f.path("http://h/x?2"); a == b {
+		t.Errorf("two documents in %s", a)
 	}
 }

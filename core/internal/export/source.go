@@ -168,6 +168,11 @@ func create(name string) (*whole, error) {
 	if _, err := os.Lstat(name); err == nil {
 		return nil, fmt.Errorf("write %s: %w; remove it, or choose another place or prefix", name, fs.ErrExist)
 	}
+	return replace(name)
+}
+
+// replace is create for a file that takes the place of an older one.
+func replace(name string) (*whole, error) {
 	tmp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 	if err != nil {
 		return nil, fmt.Errorf("write %s: %w", name, err)
