@@ -639,6 +639,60 @@ linkdb {
   max_anchor_length = 100
 }
 
+link {
+  # Link graph: leave out links within a host.
+  # Nutch: link.ignore.internal.host
+  ignore_internal_host = true
+
+  # Link graph: leave out links within a registered domain.
+  # Nutch: link.ignore.internal.domain
+  ignore_internal_domain = true
+
+  # Link graph: of a page's links to one page (a URL without its query) take the first; LinkRank counts one inlink of
+  # a page from each page.
+  # Nutch: link.ignore.limit.page
+  ignore_limit_page = true
+
+  # The same for domains.
+  # Nutch: link.ignore.limit.domain
+  ignore_limit_domain = true
+
+  # Leave out links to pages that are gone or redirect elsewhere. Such pages' own links never count.
+  # Nutch: link.delete.gone
+  delete_gone = false
+
+  # LinkRank and PageRank: iterations at most. Nutch makes 10, which ends before the scores are settled.
+  # Type: int, min 1, max 100000
+  # Nutch: link.analyze.num.iterations
+  analyze_num_iterations = 100
+
+  # They end earlier when the scores of all pages together change by less than this, relative to their sum; 0 never ends early.
+  # Type: float, min 0, max 1
+  analyze_tolerance = 0.000001
+
+  # LinkRank: the score that pages begin with.
+  # Type: float, min 0, max 1000000
+  # Nutch: link.analyze.initial.score
+  analyze_initial_score = 1.0
+
+  # LinkRank and PageRank: the share of a score that links hand on.
+  # Type: float, min 0, max 0.999
+  # Nutch: link.analyze.damping.factor
+  analyze_damping_factor = 0.85
+
+  # LinkRank: what pages without links would hand on is shared by all pages (true), or lost as in Nutch (false).
+  analyze_dangling = true
+
+  # Memory for the counters of harmonic centrality, and for sorting.
+  # Type: size, min 16MiB, max 1TiB
+  analyze_memory = "512MiB"
+
+  # scoreupdater: the score of URLs that are not in the link graph.
+  # Type: float, min 0, max 1000000
+  # Nutch: link.score.updater.clear.score
+  score_updater_clear_score = 0.0
+}
+
 generate {
   # URLs of a round at most, the best first.
   # Type: int, min 1, or -1

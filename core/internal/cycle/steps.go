@@ -18,6 +18,7 @@ import (
 	"github.com/gonutch/crawler/core/internal/step/orphan"
 	"github.com/gonutch/crawler/core/internal/step/prune"
 	"github.com/gonutch/crawler/core/internal/step/refilter"
+	"github.com/gonutch/crawler/core/internal/step/scoreupdate"
 	"github.com/gonutch/crawler/core/internal/urlkey"
 	"github.com/gonutch/crawler/sdk/extension/urlnormalizer"
 )
@@ -382,6 +383,14 @@ func (c *Cycle) Refilter(ctx context.Context, o refilter.Options) (refilter.Repo
 		}
 	}
 	return refilter.Run(ctx, refilter.Deps{DB: c.d.DB, Links: c.d.outlinks(), Plugins: c.d.Chains}, o)
+}
+
+// UpdateScores is "crawler scoreupdater": next has the scores, in key order.
+func (c *Cycle) UpdateScores(ctx context.Context, next func() (urlkey.Key, float64, bool, error), o scoreupdate.Options) (scoreupdate.Report, error) {
+	if _, err := c.d.fold(ctx); err != nil {
+		return scoreupdate.Report{}, err
+	}
+	return scoreupdate.Run(ctx, scoreupdate.Deps{DB: c.d.DB, Scorer: c.d.Chains, Next: next}, o)
 }
 
 // SetRounds bounds the rounds of a run; negative is no bound.

@@ -100,6 +100,7 @@ func Verbs(c *crawl.Crawl, r Running, opensIndex bool) control.Table {
 	addList(t, s, Records())
 	addList(t, s, Top())
 	addList(t, s, AllInlinks())
+	addList(t, s, AllPageLinks())
 	addList(t, s, Hosts())
 	addList(t, s, Totals())
 	addList(t, s, Captures())

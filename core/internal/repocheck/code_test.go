@@ -19,7 +19,7 @@ var layers = [][]string{
 	{"cycle", "checker"},
 	{"crawl"},
 	{"step/*", "backup"},
-	{"chain", "db/*", "segment", "frontier", "robots", "schedule", "signature", "mimetype"},
+	{"chain", "db/*", "segment", "frontier", "robots", "schedule", "signature", "mimetype", "webgraph"},
 	{"store", "pluginhost", "config"},
 	{"urlkey", "control", "testweb", "repocheck"},
 }

@@ -129,8 +129,8 @@ func (b *Builder) Close() error {
 	return err
 }
 
-func (b *Builder) tick(phase string, n int64) {
-	if b.done += n; b.o.Progress != nil {
+func (b *Builder) tick(phase string) {
+	if b.done++; b.o.Progress != nil {
 		b.o.Progress(phase, b.done)
 	}
 }
@@ -166,7 +166,7 @@ func (b *Builder) AddPage(key urlkey.Key, links []urlkey.Key) error {
 			return err
 		}
 	}
-	b.tick("pages", 1)
+	b.tick("pages")
 	return b.pages.err
 }
 
@@ -273,7 +273,7 @@ func (b *Builder) finish(ctx context.Context) error {
 		return err
 	}
 	b.done = 0
-	if b.meta.Counted, _, err = b.inlinks(ctx, b.tmp, b.meta.Nodes, in); err != nil {
+	if b.meta.Counted, err = b.inlinks(ctx, b.tmp, b.meta.Nodes, in); err != nil {
 		return err
 	}
 	if err := b.hostGraph(ctx, hosts); err != nil {

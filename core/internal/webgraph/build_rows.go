@@ -27,8 +27,10 @@ func (b *Builder) newNumbering() (*numbering, error) {
 		dir  string
 		name string
 	}{
-		{&n.keys, b.tmp, "nodes.keys"}, {&n.off, b.tmp, "nodes.off"},
-		{&n.hostKeys, filepath.Join(b.tmp, "hosts"), "nodes.keys"}, {&n.hostOff, filepath.Join(b.tmp, "hosts"), "nodes.off"},
+		{&n.keys, b.tmp, "nodes.keys"},
+		{&n.off, b.tmp, "nodes.off"},
+		{&n.hostKeys, filepath.Join(b.tmp, "hosts"), "nodes.keys"},
+		{&n.hostOff, filepath.Join(b.tmp, "hosts"), "nodes.off"},
 	} {
 		var err error
 		if *c.to, err = createColumn(c.dir, c.name); err != nil {
@@ -105,7 +107,7 @@ func (b *Builder) number(ctx context.Context, links *sorter[triple]) (_ []uint32
 		if b.done%checkEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		b.tick("numbering", 1)
+		b.tick("numbering")
 		if err := pagesUpTo(v.key, false); err != nil {
 			return err
 		}
@@ -161,7 +163,7 @@ func (b *Builder) outlinks(ctx context.Context, links, in, hosts *sorter[triple]
 		if b.done%checkEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		b.tick("links", 1)
+		b.tick("links")
 		if read == 0 || v.a != seq {
 			seq = v.a
 			sources++
@@ -211,17 +213,17 @@ func writeNumbers(dir, name string, v []uint32) error {
 
 // inlinks writes the rows of inlinks of a graph of n nodes and marks those beyond the
 // first of a group.
-func (b *Builder) inlinks(ctx context.Context, dir string, n uint32, links *sorter[triple]) (counted, all uint64, err error) {
+func (b *Builder) inlinks(ctx context.Context, dir string, n uint32, links *sorter[triple]) (counted uint64, err error) {
 	in, err := createRows(dir, "in")
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	var last triple
 	err = links.each(func(v triple) error {
 		if b.done%checkEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		b.tick("inlinks", 1)
+		b.tick("inlinks")
 		source := v.b
 		if in.links > 0 && last.a == v.a && last.g == v.g {
 			source |= passed
@@ -232,7 +234,7 @@ func (b *Builder) inlinks(ctx context.Context, dir string, n uint32, links *sort
 		in.link(v.a, source)
 		return in.adj.err
 	})
-	return counted, in.links, errors.Join(err, in.close(n))
+	return counted, errors.Join(err, in.close(n))
 }
 
 // hostGraph writes both directions of the host graph.
@@ -252,7 +254,7 @@ func (b *Builder) hostGraph(ctx context.Context, hosts *sorter[triple]) (err err
 		if b.done%checkEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		b.tick("host links", 1)
+		b.tick("host links")
 		if out.links == 0 || v.a != last {
 			sources, last = sources+1, v.a
 		}
@@ -263,7 +265,7 @@ func (b *Builder) hostGraph(ctx context.Context, hosts *sorter[triple]) (err err
 		return err
 	}
 	b.meta.HostLinks = out.links
-	if _, _, err := b.inlinks(ctx, dir, b.meta.Hosts, back); err != nil {
+	if _, err := b.inlinks(ctx, dir, b.meta.Hosts, back); err != nil {
 		return err
 	}
 	return writeJSON(dir, "meta.json", Meta{

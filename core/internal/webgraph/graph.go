@@ -261,22 +261,40 @@ func section(f *os.File) *stream {
 
 // EachScore calls f with every node's key and score, in key order.
 func (g *Graph) EachScore(name string, f func(node uint32, key string, score float64) error) error {
-	file := g.scores[name]
-	if file == nil {
-		return g.noScore(name)
+	next, err := g.ScoresByKey(name)
+	if err != nil {
+		return err
 	}
-	keys, scores := section(g.keys), section(file)
 	for i := range g.Meta.Nodes {
-		k, _ := keys.key()
-		v := scores.f64()
-		if err := errors.Join(keys.err, scores.err); err != nil {
+		k, v, _, err := next()
+		if err != nil {
 			return err
 		}
-		if err := f(i, k, v); err != nil {
+		if err := f(i, string(k), v); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// ScoresByKey returns a function that returns keys and scores, in key order; false
+// after the last.
+func (g *Graph) ScoresByKey(name string) (func() (urlkey.Key, float64, bool, error), error) {
+	file := g.scores[name]
+	if file == nil {
+		return nil, g.noScore(name)
+	}
+	keys, scores := section(g.keys), section(file)
+	i := uint32(0)
+	return func() (urlkey.Key, float64, bool, error) {
+		if i == g.Meta.Nodes {
+			return "", 0, false, nil
+		}
+		i++
+		k, _ := keys.key()
+		v := scores.f64()
+		return urlkey.Key(k), v, true, errors.Join(keys.err, scores.err)
+	}, nil
 }
 
 // EachLink calls f with every link, in the order of sources or, with in, of

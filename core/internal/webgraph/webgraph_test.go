@@ -134,8 +134,11 @@ func TestRules(t *testing.T) {
 		{"all", Rules{}, all, map[string]int64{"self": 1, "duplicate": 1}, 9},
 		{"host", Rules{IgnoreInternalHost: true}, without(all[0]), map[string]int64{"self": 1, "duplicate": 1, "internal host": 1}, 8},
 		{
-			"domain", Rules{IgnoreInternalDomain: true}, without(all[0], all[5]),
-			map[string]int64{"self": 1, "duplicate": 1, "internal domain": 2}, 7,
+			"domain",
+			Rules{IgnoreInternalDomain: true},
+			without(all[0], all[5]),
+			map[string]int64{"self": 1, "duplicate": 1, "internal domain": 2},
+			7,
 		},
 		{"page limit", Rules{LimitPage: true}, without(all[2]), map[string]int64{"self": 1, "duplicate": 1, "page limit": 1}, 8},
 		// Of the two inlinks of a.org from b.org LinkRank counts one.
