@@ -67,15 +67,8 @@ func restoreCommand() *command {
 // copying runs f until it is done or interrupted, shows how far it is, and
 // prints what it did.
 func (inv *invocation) copying(ctx context.Context, what, done string, f func(context.Context, func(backup.Progress)) (backup.Report, error)) error {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := inv.interruptible(ctx)
 	defer cancel()
-	go func() {
-		select {
-		case <-inv.app.Interrupts:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
 	out := newLineWriter(inv.app.Stderr, inv.app.Terminal)
 	said := time.Now()
 	rep, err := f(ctx, func(p backup.Progress) {

@@ -5,15 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
+	"slices"
 
 	"github.com/gonutch/crawler/core/internal/step/refilter"
 )
 
 func dbCommand() *command {
 	return &command{
-		name: "db", args: "refilter", group: "Single steps",
-		short: "Work on the CrawlDB as a whole: refilter applies changed rules to it",
+		name: "db", args: "check | repair | refilter | rescore", group: "Single steps",
+		short: "Work on the CrawlDB as a whole: compare and rebuild its indexes and counters, apply changed rules, score anew",
 		prepare: func(inv *invocation) func(context.Context, []string) error {
 			var o refilter.Options
 			inv.fs.BoolVar(&o.Apply, "apply", false, "refilter: do it; without, only show what would leave or change")
@@ -22,16 +22,24 @@ func dbCommand() *command {
 			inv.fs.IntVar(&o.Samples, "samples", 3, "refilter: URLs shown of each rule, at most 100")
 			return func(ctx context.Context, args []string) error {
 				if len(args) == 0 {
-					return usagef("say what to do: db refilter")
+					return usagef("say what to do: db check, repair, refilter or rescore")
 				}
-				if args[0] != "refilter" {
-					return usagef("there is no \"db %s\"%s", args[0], meant(args[0], []string{"refilter"}))
+				if verbs := []string{"check", "repair", "refilter", "rescore"}; !slices.Contains(verbs, args[0]) {
+					return usagef("there is no \"db %s\"%s", args[0], meant(args[0], verbs))
 				}
 				if len(args) > 2 {
 					return usagef("unexpected argument %q", args[2])
 				}
 				if len(args) == 2 {
 					inv.positionalDir(args[1])
+				}
+				switch args[0] {
+				case "check":
+					return inv.checkDB(ctx)
+				case "repair":
+					return inv.repairDB(ctx)
+				case "rescore":
+					return inv.rescoreDB(ctx)
 				}
 				if o.NoNormalize && o.NoFilter {
 					return usagef("--no-normalize and --no-filter together leave nothing to do")
@@ -47,25 +55,10 @@ func dbCommand() *command {
 
 // refilter is "crawler db refilter".
 func (inv *invocation) refilter(ctx context.Context, o refilter.Options) error {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := inv.interruptible(ctx)
 	defer cancel()
-	done := make(chan struct{})
-	defer close(done)
-	go func() {
-		select {
-		case <-inv.app.Interrupts:
-			cancel()
-		case <-done:
-		}
-	}()
 	return inv.with(ctx, false, func(ctx context.Context, s *session) error {
-		told := time.Now()
-		o.Progress = func(n int64) {
-			if now := time.Now(); now.Sub(told) >= 10*time.Second {
-				told = now
-				s.log.Info("refilter", "urls", n)
-			}
-		}
+		o.Progress = s.counting("refilter", "urls")
 		rep, err := s.cycle.Refilter(ctx, o)
 		if err != nil && ctx.Err() != nil {
 			err = errors.New("stopped; what was committed is done, and the same command goes on from there")

@@ -393,6 +393,44 @@ func (c *Cycle) UpdateScores(ctx context.Context, next func() (urlkey.Key, float
 	return scoreupdate.Run(ctx, scoreupdate.Deps{DB: c.d.DB, Scorer: c.d.Chains, Next: next}, o)
 }
 
+// Rescore is "crawler db rescore": it lets the scoring filters decide score and sort value of
+// every record anew, after a change of them or their settings. It returns how many records were
+// asked about. One that is cut short is done by the next generate.
+func (c *Cycle) Rescore(ctx context.Context, told func(int64)) (int64, error) {
+	c.d.newSummary()
+	var n int64
+	var keys []urlkey.Key
+	flush := func() error {
+		defer func() { keys = keys[:0] }()
+		n += int64(len(keys))
+		if told != nil {
+			told(n)
+		}
+		return c.d.DB.Update(ctx, func(tx *crawldb.Tx) error {
+			for _, k := range keys {
+				tx.Rescore(k)
+			}
+			return nil
+		})
+	}
+	err := c.d.DB.EachKey(ctx, "", func(k urlkey.Key) error {
+		if keys = append(keys, k); len(keys) < 10_000 {
+			return nil
+		}
+		return flush()
+	})
+	if err == nil {
+		err = flush()
+	}
+	if err == nil {
+		_, err = c.d.fold(ctx)
+	}
+	if err != nil {
+		return n, fmt.Errorf("rescore: %w", err)
+	}
+	return n, nil
+}
+
 // SetRounds bounds the rounds of a run; negative is no bound.
 func (c *Cycle) SetRounds(n int) { c.d.cfg.Rounds = n }
 

@@ -13,9 +13,9 @@ import (
 
 // CheckReport is what Check found.
 type CheckReport struct {
-	Records  int64
-	Problems []string // the first maxProblems, each naming the key
-	Total    int64    // problems in all
+	Records  int64    `json:"records"`
+	Problems []string `json:"problems,omitempty"` // the first maxProblems, each naming the key
+	Total    int64    `json:"total"`              // problems in all
 }
 
 const maxProblems = 100
@@ -30,7 +30,7 @@ func (r *CheckReport) add(format string, args ...any) {
 // Check reads the whole CrawlDB and compares indexes and counters with the
 // records (C1 to C5). It blocks Updates while it runs.
 func (db *DB) Check(ctx context.Context) (CheckReport, error) {
-	c := &checker{db: db, status: make(map[uint64]int64), retry: make(map[uint64]int64), host: make(map[uint64]int64), segs: make(map[string]int64)}
+	c := newChecker(db)
 	err := db.s.Update(ctx, func(tx *store.Tx) error { return c.run(ctx) })
 	if err != nil {
 		return c.rep, fmt.Errorf("check CrawlDB: %w", err)
@@ -48,6 +48,20 @@ type checker struct {
 	indexed, signed     int64
 	leased              int64
 	buf                 []byte
+}
+
+func newChecker(db *DB) *checker {
+	return &checker{db: db, status: make(map[uint64]int64), retry: make(map[uint64]int64), host: make(map[uint64]int64), segs: make(map[string]int64)}
+}
+
+// tally counts a record.
+func (c *checker) tally(r *Record) {
+	c.status[uint64(r.Datum.Status)]++
+	c.retry[uint64(max(r.Datum.Retries, 0))]++ //nolint:gosec // not negative
+	c.host[uint64(r.Datum.Status)]++
+	if seg := r.Datum.Segment; seg != "" {
+		c.segs[seg]++
+	}
 }
 
 func (c *checker) run(ctx context.Context) error {
@@ -92,18 +106,13 @@ func (c *checker) run(ctx context.Context) error {
 
 func (c *checker) record(key urlkey.Key, r *Record) error {
 	c.rep.Records++
-	c.status[uint64(r.Datum.Status)]++
-	c.retry[uint64(max(r.Datum.Retries, 0))]++ //nolint:gosec // not negative
 	if h := hostOf(key); h != c.hostName {
 		if err := c.endHost(); err != nil {
 			return err
 		}
 		c.hostName = strings.Clone(h)
 	}
-	c.host[uint64(r.Datum.Status)]++
-	if seg := r.Datum.Segment; seg != "" {
-		c.segs[seg]++
-	}
+	c.tally(r)
 	if c.db.leasedIn(key) != "" {
 		c.leased++
 	} else {

@@ -148,7 +148,10 @@ func (db *DB) demoteSome(tx *store.Tx, at []byte) (next []byte, err error) {
 // Reindex builds the ready and wait indexes anew from the records, for the
 // present count mode. It holds the writer lock for each portion only; a
 // rebuild cut short is done again by the next Open.
-func (db *DB) Reindex(ctx context.Context) error {
+func (db *DB) Reindex(ctx context.Context) error { return db.reindex(ctx, false) }
+
+// reindex is Reindex; with skip, records that can't be read are left out.
+func (db *DB) reindex(ctx context.Context, skip bool) error {
 	err := db.s.Update(ctx, func(tx *store.Tx) error {
 		tx.Set(store.Key(store.PrefixMeta, metaRebuild), nil)
 		for _, p := range []byte{store.PrefixReady, store.PrefixWait} {
@@ -161,7 +164,7 @@ func (db *DB) Reindex(ctx context.Context) error {
 	}
 	at := []byte{store.PrefixRecord}
 	for at != nil {
-		if err := db.reindexSome(ctx, &at); err != nil {
+		if err := db.reindexSome(ctx, &at, skip); err != nil {
 			return err
 		}
 	}
@@ -172,7 +175,7 @@ func (db *DB) Reindex(ctx context.Context) error {
 	})
 }
 
-func (db *DB) reindexSome(ctx context.Context, at *[]byte) error {
+func (db *DB) reindexSome(ctx context.Context, at *[]byte, skip bool) error {
 	return db.s.UpdateNoSync(ctx, func(tx *store.Tx) (err error) {
 		it, err := db.s.Iter(*at, []byte{store.PrefixRecord + 1})
 		if err != nil {
@@ -192,7 +195,11 @@ func (db *DB) reindexSome(ctx context.Context, at *[]byte) error {
 				return nil
 			}
 			var r Record
-			if err := decodeRecord(it.Key(), it.Value(), &r); err != nil {
+			err := decodeRecord(it.Key(), it.Value(), &r)
+			if err != nil && skip {
+				continue
+			}
+			if err != nil {
 				return err
 			}
 			key := keyAfter(it.Key(), 1)
