@@ -38,8 +38,15 @@ func TestSegmentCommand(t *testing.T) {
 		t.Errorf("%d segments left", n)
 	}
 	for _, bad := range [][]string{
-		{"segment"}, {"segment", "purge"}, {"segment", "rm"}, {"segment", "prune", "x"}, {"segment", "list", "--keep", "1"},
-		{"segment", "prune", "--force"}, {"segment", "prune", "--older-than", "3"}, {"segment", "prune", "--budget", "no"}, {"segment", "prune", "--keep", "-1"},
+		{"segment"},
+		{"segment", "purge"},
+		{"segment", "rm"},
+		{"segment", "prune", "x"},
+		{"segment", "list", "--keep", "1"},
+		{"segment", "prune", "--force"},
+		{"segment", "prune", "--older-than", "3"},
+		{"segment", "prune", "--budget", "no"},
+		{"segment", "prune", "--keep", "-1"},
 	} {
 		if o := runLine(t, "", append(bad, "--dir", dir)...); o.code != ExitUsage {
 			t.Errorf("%v: exit code %d\n%s", bad, o.code, o.err)

@@ -22,7 +22,7 @@ func TestRepair(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := func(url string) urlkey.Key { return urlkey.FromURL(url) }
+	page := urlkey.FromURL
 	a, b := page("http://a.example/1"), page("http://b.example/2")
 	err = db.Update(t.Context(), func(tx *Tx) error {
 		for _, k := range []urlkey.Key{a, b, page("http://a.example/3")} {
