@@ -119,6 +119,17 @@ func TestFilterDocument(t *testing.T) {
 		{"address as host", "en", "", "http://[2001:db8::2]:80/", map[string][]string{"ip": {"2001:db8::2"}, "autonomousSystemNumber": {"64500"}, "autonomousSystemOrganization": {"Example"}}},
 		{"unknown address", "en", "192.0.2.1", "", nil},
 		{"no address", "en", "", "http://www.example.org/", nil},
+		{"another IPv6 of the same network", "en", "2001:db8::ffff", "", map[string][]string{"ip": {"2001:db8::ffff"}, "autonomousSystemNumber": {"64500"}, "autonomousSystemOrganization": {"Example"}}},
+		{"IPv6 written long", "en", "2001:0db8:0000:0000:0000:0000:0000:0001", "", map[string][]string{"ip": {"2001:db8::1"}, "autonomousSystemNumber": {"64500"}, "autonomousSystemOrganization": {"Example"}}},
+		{"IPv6 in capitals", "en", "2001:DB8::1", "", map[string][]string{"ip": {"2001:db8::1"}, "autonomousSystemNumber": {"64500"}, "autonomousSystemOrganization": {"Example"}}},
+		{"the fetch's address goes before the host", "en", "2001:db8::1", "http://81.2.69.1/", map[string][]string{"ip": {"2001:db8::1"}, "autonomousSystemNumber": {"64500"}, "autonomousSystemOrganization": {"Example"}}},
+		{"address as host without port", "en", "", "http://81.2.69.1/x?y", london},
+		{"address as host with user", "en", "", "http://me:pw@81.2.69.1:8080/", london},
+		{"a language that no name has", "xx", "81.2.69.1", "", london},
+		{"unspecified address", "en", "0.0.0.0", "", nil},
+		{"loopback", "en", "127.0.0.1", "", nil},
+		{"an address with a port is none", "en", "81.2.69.1:80", "", nil},
+		{"octal is no address", "en", "081.02.069.01", "", nil},
 		{"nonsense", "en", "localhost", "http://81.2.69.1/", nil},
 	} {
 		dbs["language"] = c.language
