@@ -74,7 +74,7 @@ func (r *repairer) records(ctx context.Context) error {
 		rec := new(Record)
 		if decodeRecord(k, v, rec) != nil {
 			r.rep.Unreadable++
-			return nil //nolint:nilerr
+			return nil //nolint:nilerr // counted as unreadable and left in place
 		}
 		if r.rep.Records++; r.told != nil && r.rep.Records%repairPortion == 0 {
 			r.told(r.rep.Records)
