@@ -134,8 +134,8 @@ func TestBadConfiguration(t *testing.T) {
 			agent + plug("wrong", good+"provide \"urlfiltr\" {}\nsetting \"a\" {\n  type = \"integer\"\n}\n"), 2,
 			[]string{"plugin.hcl:6:9: ", `did you mean "urlfilter"`, "plugin.hcl:8:10: ", "needs a meaning"},
 		},
-		"no program": {agent + plug("unbuilt", good+"provide \"urlfilter\" {}\n"), 1, []string{"plugin.hcl", "urlfilter-mine", "not built yet?"}},
-		"no folder":  {agent + "plugin {\n  folders = [\"nosuch\"]\n}\n", 1, []string{"plugin folder", "nosuch"}},
+		"no program": {agent + plug("unbuilt", good+"provide \"urlfilter\" {}\n"), 2, []string{"plugin.hcl", "urlfilter-mine", "not built yet?"}},
+		"no folder":  {agent + "plugin {\n  folders = [\"nosuch\"]\n}\n", 2, []string{"plugin folder", "nosuch"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "crawl")
@@ -156,7 +156,7 @@ func TestBadProgram(t *testing.T) {
 	config := writeFile(t, t.TempDir(), "site.hcl", agent+fmt.Sprintf("plugin {\n  folders = [%q]\n  add = [\"urlfilter-mine\"]\n}\n", folder))
 	dir := filepath.Join(t.TempDir(), "crawl")
 	args := []string{"run", "--config", config, "--dir", dir, "--seeds", "http://h0.test/"}
-	badRun(t, 1, []string{"plugin.hcl", "can't be executed: chmod +x", program}, args...)
+	badRun(t, 2, []string{"plugin.hcl", "can't be executed: chmod +x", program}, args...)
 	if err := os.Chmod(program, 0o700); err != nil {
 		t.Fatal(err)
 	}

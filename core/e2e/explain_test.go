@@ -108,7 +108,7 @@ func TestExplain(t *testing.T) {
 		{"http://other.test/", `no crawled page links to it.*\n.*http://other\.test/robots\.txt is asked for first`},
 		{"HTTP://HOST0.TEST:80/a/../never.html#x", `links to it become links to http://host0\.test/never\.html`},
 		{"http://host0.test/x.gif", `dropped by urlfilter-regex \(built-in rules:\d+: .*gif`},
-		{"http://host0.test/a/a/a/a/", `dropped by urlfilter-validator \(path repeats /a 3 times in a row\)`},
+		{"http://host0.test/a/a/a/a/", `dropped by urlfilter-validator \(path repeats /a 4 times in a row\)`},
 		{"mailto:a@example.org", `dropped by url`},
 		{"words", `dropped by urlnormalizer-basic \(no scheme\)`},
 		{"http://", `dropped by urlnormalizer-basic \(no host\)`},

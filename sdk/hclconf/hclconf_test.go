@@ -139,10 +139,11 @@ func TestProblems(t *testing.T) {
 }
 
 func TestSuggest(t *testing.T) {
-	known := []string{"agent_name", "agent_url", "timeout", "server_delay", "file", "byHost", "x"}
+	known := []string{"agent_name", "agent_url", "timeout", "server_delay", "file", "byHost", "x", "parse-ext", "parse-text", "parse-xml"}
 	for word, want := range map[string]string{
 		"agent_nam": "agent_name", "agentname": "agent_name", "agent-name": "agent_name", "AGENT_NAME": "agent_name",
 		"flie": "file", "byhost": "byHost", "delay": "server_delay", "timeuot": "timeout", "time_out": "timeout",
+		"parse-txt": "parse-text", "parse-exe": "parse-ext", // as many slips to either; the longer same beginning
 		"agent": "", "zzz": "", "": "", "abcdef": "", strings.Repeat("a", 20_000): "",
 	} {
 		if got := Suggest(word, known); got != want {

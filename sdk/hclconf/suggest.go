@@ -5,25 +5,36 @@ import (
 	"strings"
 )
 
-// Suggest returns the member of known that word most likely means, or "".
+// Suggest returns the member of known that word most likely means, or "": the
+// one that the fewest slips lead to, of several the one that begins like word the
+// longest.
 func Suggest(word string, known []string) string {
 	names := append([]string(nil), known...)
 	sort.Strings(names)
-	best, bestDist := "", 1+min(4, len(word)/3)
+	best, bestDist, bestStart := "", 1+min(4, len(word)/3), 0
 	for _, k := range names {
 		a, b := strings.ToLower(word), strings.ToLower(k)
 		d := distance(plain(a), plain(b))
 		if a != b && plain(a) == plain(b) {
 			d = 0
 		}
-		if d < bestDist {
-			best, bestDist = k, d
+		if n := sameStart(a, b); d < bestDist || best != "" && d == bestDist && n > bestStart {
+			best, bestDist, bestStart = k, d, n
 		}
 	}
 	if best != "" {
 		return best
 	}
 	return sameWords(word, names)
+}
+
+// sameStart counts the bytes that a and b begin with alike.
+func sameStart(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 // DidYouMean is Suggest as the end of a sentence: `; did you mean "x"?`, or "".
