@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gonutch/crawler/core/internal/segment"
+	"github.com/gonutch/crawler/core/internal/step/update"
 )
 
 func threeLevels() map[string]http.HandlerFunc {
@@ -302,7 +303,8 @@ func TestFeedOutlivesStages(t *testing.T) {
 		err := p.run(ctx, func(ctx context.Context) error {
 			cancel()
 			time.Sleep(time.Millisecond) // lets the stages end
-			return send(ctx, p.toParse, &work{})
+			// A stage that a busy machine has not ended yet may still take it.
+			return send(ctx, p.toParse, &work{page: update.Page{Fetch: &segment.Fetch{}}})
 		})
 		if err == nil {
 			t.Fatal("no error")
