@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/blevesearch/bleve/v2"
@@ -15,6 +14,7 @@ import (
 	_ "github.com/blevesearch/bleve/v2/search/highlight/highlighter/ansi"
 	"github.com/blevesearch/bleve/v2/search/query"
 
+	"github.com/gonutch/crawler/plugins/internal/libindex"
 	"github.com/gonutch/crawler/sdk/extension/searcher"
 	"github.com/gonutch/crawler/sdk/fault"
 )
@@ -188,7 +188,7 @@ func hit(h *search.DocumentMatch) searcher.Hit {
 	out := searcher.Hit{ID: h.ID, Score: h.Score, Fields: map[string][]string{}, Snippets: map[string][]string{}}
 	for f, v := range h.Fields {
 		if f != "content" && f != "boost" {
-			out.Fields[f] = values(v)
+			out.Fields[f] = libindex.Values(v)
 		}
 	}
 	for f, frags := range h.Fragments {
@@ -196,7 +196,7 @@ func hit(h *search.DocumentMatch) searcher.Hit {
 			out.Snippets[f] = append(out.Snippets[f], marks.Replace(s))
 		}
 	}
-	if content := values(h.Fields["content"]); len(out.Snippets["content"]) == 0 && len(content) > 0 && content[0] != "" {
+	if content := libindex.Values(h.Fields["content"]); len(out.Snippets["content"]) == 0 && len(content) > 0 && content[0] != "" {
 		out.Snippets["content"] = []string{start(content[0])}
 	}
 	return out
@@ -211,24 +211,4 @@ func start(s string) string {
 		cut--
 	}
 	return s[:cut] + "…"
-}
-
-func values(v any) []string {
-	switch v := v.(type) {
-	case nil:
-		return nil
-	case string:
-		return []string{v}
-	case float64:
-		return []string{strconv.FormatFloat(v, 'f', -1, 64)}
-	case bool:
-		return []string{strconv.FormatBool(v)}
-	case []any:
-		var out []string
-		for _, e := range v {
-			out = append(out, values(e)...)
-		}
-		return out
-	}
-	return []string{fmt.Sprint(v)}
 }

@@ -1,6 +1,6 @@
-// Package libindex is what index writers that talk to a server share: reading
-// an instance's parameters over the plugin's settings, an HTTP client with
-// several addresses, credentials and TLS, and texts that any server takes. It
+// Package libindex is what index writers share: reading an instance's parameters
+// over the plugin's settings, for servers an HTTP client with several addresses,
+// credentials and TLS, texts that any server takes, and values of answers as texts. It
 // must not know any server's interface.
 package libindex
 
