@@ -16,15 +16,16 @@ WORDS    ?= $(if $(SEEDS),,hq0x)
 PKG      ?= ./...
 BENCH    ?= .
 FUZZTIME ?= 10s
+BENCHTIME ?= 1s
 
 # Packages with goroutines or processes of their own, and those that carry their data, are
 # tested with the race detector; the rest would only become slower by it.
-RACE := /core/internal/(chain|control|cycle|frontier|pluginhost|segment|step/.*|store)$$|/sdk$$|/sdk/(extension/.*|internal/(rpc|wire))$$|/plugins/(internal/libaddr|protocol-http)$$
+RACE := /core/internal/(chain|control|cycle|frontier|pluginhost|segment|step/.*|store)$$|/sdk$$|/sdk/(extension/.*|internal/(rpc|wire))$$|/plugins/internal/lib(addr|http)$$
 RACE_PKGS  = $(shell $(GO) list ./... | grep -E '$(RACE)')
 OTHER_PKGS = $(shell $(GO) list ./... | grep -v -E '$(RACE)')
 
 .DEFAULT_GOAL := help
-.PHONY: build run test engines soak bench fuzz lint fmt proto proto-check tidy-check clean-tree check clean help
+.PHONY: build run test engines soak bench bench-writers fuzz lint fmt proto proto-check tidy-check clean-tree check clean help
 
 build: ## build bin/crawler, one static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/crawler ./core/cmd/crawler
@@ -39,14 +40,14 @@ else
 endif
 
 test: ## run all tests but the long ones
-	@test -d .bin/engines/tika/classes || echo 'Skipped: tests with real Solr and OpenSearch servers and Tika; "make engines" fetches them (needs Java 17 and Maven).'
+	@test -d .bin/engines/tika/classes || echo 'Skipped: tests with real Solr, OpenSearch, Elasticsearch and Kafka servers and Tika; "make engines" fetches them (needs Java 17 and Maven).'
 	@status=0; \
 	$(GO) test -race -timeout 20m $(RACE_PKGS) || status=1; \
 	$(GO) test -timeout 20m $(OTHER_PKGS) || status=1; \
 	exit $$status
 
-engines: ## fetch real engines for the tests (needs Java 17 and Maven): Solr, OpenSearch, Tika's parsers into .bin/engines
-	@set -e; for e in opensearch solr tika; do \
+engines: ## fetch real engines for the tests (needs Java 17 and Maven): Solr, OpenSearch, Elasticsearch, Kafka, Tika's parsers into .bin/engines
+	@set -e; for e in opensearch elasticsearch solr kafka tika; do \
 		mvn -q -B -f sdk/testengine/$$e/pom.xml dependency:copy-dependencies -DoutputDirectory=$(BIN)/engines/$$e/lib; \
 		javac -nowarn -d $(BIN)/engines/$$e/classes -cp "$(BIN)/engines/$$e/lib/*" sdk/testengine/$$e/*.java; \
 	done
@@ -56,6 +57,14 @@ soak: ## run the long tests too: power cuts, kills, big crawls, every plugin tem
 
 bench: ## run benchmarks [PKG=./... BENCH=regexp]
 	$(GO) test -run '^$$' -p 1 -bench '$(BENCH)' -benchmem -timeout 120m $(PKG)
+
+bench-writers: ## measure every index writer with batches of 50 to 4,000 documents, as a table; real servers where "make engines" put them
+	@$(GO) test -run '^$$' -p 1 -bench 'BenchmarkWrite$$' -benchtime $(BENCHTIME) -timeout 60m ./plugins/indexer-... | awk '\
+		/^pkg:/ { n = split($$2, part, "/"); writer = part[n] } \
+		/^BenchmarkWrite\// { split($$1, name, /[\/-]/); for (i = 3; i < NF; i += 2) m[$$(i+1)] = $$i; \
+			if (!head++) print "| writer | batch | docs/s | CPU s/1,000 docs | peak MiB |\n|---|---|---|---|---|"; \
+			printf "| %s | %d | %.0f | %.3f | %.0f |\n", writer, name[2], m["docs/s"], m["cpu-s/1000docs"], m["peak-MiB"] } \
+		/FAIL|panic|SKIP/ { print }'
 
 fuzz: ## run each fuzz test for FUZZTIME [PKG=./... FUZZTIME=10s]
 	@set -e; for pkg in $$($(GO) list $(PKG)); do \

@@ -413,12 +413,30 @@ db {
   # Nutch: db.fetch.interval.max (s)
   fetch_interval_max = "90d"
 
-  # How the time of the next fetch is chosen: always after the interval, or
-  # after an interval that follows how often the page changes, with rates that may depend
-  # on its type (mime-adaptive).
-  # Type: one of default, adaptive, mime-adaptive
+  # How the time of the next fetch is chosen: always after the interval; after
+  # an interval that follows how often the page changes, with rates that may depend
+  # on its type (mime-adaptive); or as seldom as a wanted age of the stored copies allows (freshness).
+  # Type: one of default, adaptive, mime-adaptive, freshness
   # Nutch: db.fetch.schedule.class (DefaultFetchSchedule=default, AdaptiveFetchSchedule=adaptive, MimeAdaptiveFetchSchedule=mime-adaptive)
   fetch_schedule = "default"
+
+  # Freshness: the mean age that stored copies of pages may have, counted from the
+  # first change since the page was fetched. Blocks freshness "name" { ... } want another of some pages.
+  # Type: duration, min 1s
+  fetch_schedule_freshness_age = "7d"
+
+  # Freshness: visits a day at most; when the wanted age takes more, all intervals are lengthened
+  # by the same factor. -1 is no limit.
+  # Type: float, min 0, or -1
+  fetch_schedule_freshness_budget = -1.0
+
+  # Freshness: the shortest interval.
+  # Type: duration, min 1s
+  fetch_schedule_freshness_min_interval = "1h"
+
+  # Freshness: the longest interval, but for a budget; at most fetch_interval_max.
+  # Type: duration, min 1s
+  fetch_schedule_freshness_max_interval = "90d"
 
   # Adaptive: by what part the interval grows when the page didn't change.
   # Type: float, min 0, max 10
@@ -693,6 +711,66 @@ link {
   score_updater_clear_score = 0.0
 }
 
+hostdb {
+  # updatehostdb: look up the addresses of hosts that were not looked up before.
+  # Nutch: hostdb.check.new
+  check_new = true
+
+  # The same for hosts that had one the last time.
+  # Nutch: hostdb.check.known
+  check_known = true
+
+  # The same for hosts that had none the last time.
+  # Nutch: hostdb.check.failed
+  check_failed = true
+
+  # Look them up whenever updatehostdb runs, not after recheck_interval.
+  # Nutch: hostdb.force.check
+  force_check = false
+
+  # How long a look-up of a host holds; of one that has no address so many times as long as it failed in a row.
+  # Type: duration, min 1s
+  # Nutch: hostdb.recheck.interval (ms)
+  recheck_interval = "1d"
+
+  # Look-ups in a row that find no address after which a host is given up: what is known of it is forgotten and its
+  # URLs are held until the next look-up.
+  # Type: int, min 1, or -1
+  # Nutch: hostdb.purge.failed.hosts.threshold
+  purge_failed_hosts_threshold = 3
+
+  # Look-ups at once.
+  # Type: int, min 1, max 1000
+  # Nutch: hostdb.num.resolvers.threads
+  num_resolvers_threads = 25
+
+  # Metadata of records that are numbers: updatehostdb keeps their least, greatest and mean value and percentiles by host.
+  # Nutch: hostdb.numeric.fields
+  numeric_fields = ["_rs_"]
+
+  # Metadata of records that are texts: updatehostdb keeps how often each value is there by host.
+  # Nutch: hostdb.string.fields
+  string_fields = ["Content-Type"]
+
+  # The percentiles, from 0 to 100.
+  # Nutch: hostdb.percentiles
+  percentiles = ["50", "75", "95", "99"]
+
+  # updatehostdb counts only URLs that pass the URL filters. Its counts then stand for those of all URLs, for
+  # readhostdb and expressions, until it runs without this and url_normalize.
+  # Nutch: hostdb.url.filter
+  url_filter = false
+
+  # updatehostdb counts URLs under the host of their normal form, as with url_filter.
+  # Nutch: hostdb.url.normalize
+  url_normalize = false
+
+  # updatehostdb leaves hosts with fewer URLs than this as they are; -1 for none.
+  # Type: int, min 1, or -1
+  # Nutch: hostdb.url.limit
+  url_limit = -1
+}
+
 generate {
   # URLs of a round at most, the best first.
   # Type: int, min 1, or -1
@@ -722,6 +800,27 @@ generate {
   # Only URLs of this status, such as "db_unfetched"; "" for all.
   # Nutch: generate.restrict.status
   restrict_status = ""
+
+  # Expression: only URLs for which it is true, as 'score > 0.5 && metadata.lang == "de"'. It may name what
+  # "readdb --dump --expr" may; when it fails for a URL, the URL is left out. URLs it refuses are read
+  # anew each round.
+  # Nutch: generate.expr
+  expr = ""
+
+  # Expression: only hosts for which it is true, as "dnsFailures == 0 && gone < 100". It may name what
+  # "readhostdb --expr" may; when it fails for a host, the host is left out.
+  hostdb_expr = ""
+
+  # Expression: the max_count of each host, as "fetched > 1000 ? 100 : 10"; 0 or less is no limit. When it
+  # fails for a host, max_count holds. A sheet comes before it.
+  # Nutch: generate.max.count.expr
+  max_count_expr = ""
+
+  # Expression: milliseconds between two requests to each host, instead of fetcher.server_delay; it is evaluated
+  # when the host's URLs are queued. Below 0, and when it fails, server_delay holds. A sheet comes before it,
+  # and a robots.txt that asks for more is obeyed.
+  # Nutch: generate.fetch.delay.expr
+  fetch_delay_expr = ""
 }
 
 fetcher {
@@ -907,8 +1006,9 @@ parsefilter {
 }
 
 protocol {
-  # Plugin ids in the order of preference when two serve one scheme.
-  order = []
+  # Plugin ids in the order of preference when two serve one scheme; the rest follows by
+  # id. One that is not active is passed over.
+  order = ["protocol-http"]
 
   # Scheme or host name = id of the plugin that fetches it; a host's comes before a scheme's.
   plugins = {}
@@ -1070,6 +1170,20 @@ indexer {
   # Wait before the first of these; doubled each time.
   # Type: duration, min 1ms
   retry_delay = "500ms"
+
+  # How long "crawler run" leaves an index writer alone that took nothing; doubled each time.
+  # Then it is asked whether it is back, at the next round or while nothing else is to be done,
+  # and gets what it lacks.
+  # Type: duration, min 100ms
+  down_delay = "30s"
+
+  # The longest such pause.
+  # Type: duration, min 100ms
+  down_delay_max = "10m"
+
+  # How long it may take to answer then.
+  # Type: duration, min 10ms
+  probe_timeout = "5s"
 }
 
 store {
@@ -1133,7 +1247,9 @@ segment {
 }
 
 mime {
-  # Look at a document's bytes to find its type, over what the server says.
+  # Look at a document's bytes to find its type, too: a signature such as that of PDF, and
+  # what a container such as zip or XML holds, count more than what the server says. The
+  # rules are in extension-points.md, parser.
   # Nutch: mime.type.magic
   type_magic = true
 }
@@ -1149,6 +1265,88 @@ log {
 
   # Write crawl.log in the crawl directory: one line for each fetch.
   crawl_log = true
+}
+
+# What the freshness schedule (db.fetch_schedule) is to reach for some pages:
+# freshness "name" { ... }. "*" stands for any name; this block says what such a block takes
+# and sets nothing. A URL belongs to the first block with a pattern that matches it, else to the one for its
+# host, a "*" in hosts, or its domain, in this order. "readdb --stats" shows what is reached.
+#
+#   freshness "news" {
+#     patterns = ["^https?://[^/]+/news/"]
+#     age      = "6h"
+#     budget   = 20000
+#   }
+freshness "*" {
+  # Hosts, as in URLs but without the port; "*" stands for any letters.
+  hosts = []
+
+  # Registered or other domains: they and all hosts below them.
+  domains = []
+
+  # Regular expressions over whole URLs; they come before hosts and domains.
+  patterns = []
+
+  # Instead of db.fetch_schedule_freshness_age.
+  # Type: duration, min 1s
+  age = "7d"
+
+  # Visits of all its pages a day at most; -1 is no limit.
+  # Type: float, min 0, or -1
+  budget = -1.0
+
+  # Instead of db.fetch_schedule_freshness_min_interval.
+  # Type: duration, min 1s
+  min_interval = "1h"
+
+  # Instead of db.fetch_schedule_freshness_max_interval.
+  # Type: duration, min 1s
+  max_interval = "90d"
+}
+
+# What holds for some hosts only: sheet "name" { ... }, as many as there are names.
+# "*" stands for any name; this block says what a sheet takes and sets nothing.
+# A sheet that names the host decides before one with a "*", and that before one for a
+# domain, each setting for itself; the longer pattern comes first. "crawler explain"
+# shows what holds for a URL and by which sheet.
+#
+#   sheet "shops" {
+#     domains     = ["shop.example", "store.example"]
+#     crawl_delay = "5s"
+#     max_count   = 200
+#     headers     = { "X-Partner" = "mycrawler" }
+#   }
+sheet "*" {
+  # Hosts, as in URLs but without the port: "www.example.org"; "*" stands for any letters: "*.cdn.example.org".
+  hosts = []
+
+  # Registered or other domains: they and all hosts below them.
+  domains = []
+
+  # Instead of fetcher.server_delay. A robots.txt that asks for more is obeyed.
+  # Type: duration, min 0s, or -1
+  crawl_delay = "-1"
+
+  # Instead of fetcher.threads_per_queue: requests at once. Above 1 a robots.txt's Crawl-delay
+  # is ignored, and crawl_delay lies between the starts of requests.
+  # Type: int, min 1, max 1000, or -1
+  threads = -1
+
+  # Instead of generate.max_count: URLs in a round at most; 0 takes none.
+  # Type: int, min 0, or -1
+  max_count = -1
+
+  # Instead of db.fetch_interval_default; with the schedules that follow changes, the interval of new pages.
+  # Type: duration, min 1s, or -1
+  interval = "-1"
+
+  # Instead of the content_limit of the protocol: bytes of a document that are kept.
+  # Type: size, min 1, or -1
+  content_limit = "-1"
+
+  # Headers that go with every request, over those of section http; never shown.
+  # Type: map, secret
+  headers = {}
 }
 
 # Where documents go. Further blocks add writers; a block of the same name with

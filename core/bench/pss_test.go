@@ -104,7 +104,7 @@ func loaded(b *testing.B, proxy, includes string) (by map[string]pss, sum pss) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	settings, err := cycle.LoadConfig(cfg)
+	settings, err := cycle.LoadConfig(cfg, c.Rules)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -111,6 +111,10 @@ func TestBadConfiguration(t *testing.T) {
 		writeFile(t, filepath.Join(folder, "urlfilter-mine"), "plugin.hcl", manifest)
 		return fmt.Sprintf("plugin {\n  folders = [%q]\n  add = [\"urlfilter-mine\"]\n}\n", folder)
 	}
+	jar := writeFile(t, tmp, "tika.jar", "no program")
+	program := func(file string) string {
+		return fmt.Sprintf("plugin {\n  add = [\"parse-ext\"]\n}\nplugin \"parse-ext\" {\n  program \"conv\" {\n    types   = [\"text/x-ext\"]\n    command = [%q]\n  }\n}\n", file)
+	}
 	const good = "id = \"urlfilter-mine\"\nname = \"Mine\"\nversion = \"1.0.0\"\napi = 1\ncommand = [\"./urlfilter-mine\"]\n"
 	for name, c := range map[string]struct {
 		text  string
@@ -129,12 +133,20 @@ func TestBadConfiguration(t *testing.T) {
 		"unknown plugin":  {agent + "plugin {\n  add = [\"parse-htm\"]\n}\n", 2, []string{"site.hcl:9:", `there is no plugin "parse-htm"`, `did you mean "parse-html"`}},
 		"no match":        {agent + "plugin {\n  includes = \"protocol-http|parse-(htm|text)\"\n}\n", 2, []string{"site.hcl:9:", "parse-htm"}},
 		"plugin setting":  {agent + "plugin \"urlfilter-regex\" {\n  fil = \"x\"\n}\n", 2, []string{"site.hcl:9:3: ", "fil", `did you mean "file"`}},
+		"sheet":           {agent + "sheet \"a\" {\n  hosts = []\n}\n", 2, []string{"site.hcl:9:3: ", "which hosts is it for"}},
+		"expression":      {agent + "generate {\n  expr = \"score >\"\n}\n", 2, []string{"site.hcl:9:10: ", "unexpected token"}},
 		"plugin file":     {agent + "plugin \"urlfilter-regex\" {\n  file = \"nosuch.txt\"\n}\n", 2, []string{"site.hcl:9:", "nosuch.txt"}},
 		"manifest": {
 			agent + plug("wrong", good+"provide \"urlfiltr\" {}\nsetting \"a\" {\n  type = \"integer\"\n}\n"), 2,
 			[]string{"plugin.hcl:6:9: ", `did you mean "urlfilter"`, "plugin.hcl:8:10: ", "needs a meaning"},
 		},
 		"no program": {agent + plug("unbuilt", good+"provide \"urlfilter\" {}\n"), 2, []string{"plugin.hcl", "urlfilter-mine", "not built yet?"}},
+		"no Java":    {agent + fmt.Sprintf("plugin {\n  add = [\"parse-tika\"]\n}\nplugin \"parse-tika\" {\n  jar  = %q\n  java = \"/no/such/java\"\n}\n", jar), 2, []string{"parse-tika", "there is no Java", "/no/such/java", "install Java 17"}},
+		"no jar":     {agent + "plugin {\n  add = [\"parse-tika\"]\n}\nplugin \"parse-tika\" {\n  jar = \"/no/such.jar\"\n}\n", 2, []string{"parse-tika", "/no/such.jar", "tika-server-standard"}},
+		"no Tika":    {agent + "plugin {\n  add = [\"parse-tika\"]\n}\n", 2, []string{"parse-tika", "neither url nor jar"}},
+		"no browser": {agent + "plugin {\n  add = [\"protocol-browser\"]\n}\nplugin \"protocol-browser\" {\n  path    = \"/no/such/chromium\"\n  sandbox = false\n}\n", 2, []string{"protocol-browser", "path", "/no/such/chromium"}},
+		"no parser":  {agent + program("/no/such/program"), 2, []string{"parse-ext", `program "conv"`, "/no/such/program", "install it"}},
+		"no right":   {agent + program(jar), 2, []string{"parse-ext", `program "conv"`, jar, "permission denied", "chmod +x"}},
 		"no folder":  {agent + "plugin {\n  folders = [\"nosuch\"]\n}\n", 2, []string{"plugin folder", "nosuch"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -145,6 +157,22 @@ func TestBadConfiguration(t *testing.T) {
 				t.Error("a crawl directory was made")
 			}
 		})
+	}
+}
+
+// TestUnchosenProgram: a plugin that is not built yet is a mistake only where it is chosen.
+func TestUnchosenProgram(t *testing.T) {
+	folder := t.TempDir()
+	writeFile(t, folder, "urlfilter-mine/plugin.hcl", "id = \"urlfilter-mine\"\nname = \"Mine\"\nversion = \"1.0.0\"\napi = 1\ncommand = [\"./urlfilter-mine\"]\nprovide \"urlfilter\" {}\n")
+	plugins := fmt.Sprintf("plugin {\n  folders = [%q]\n  ", folder)
+	config := writeFile(t, t.TempDir(), "site.hcl", agent+plugins+"}\n")
+	if out := mustRun(t, "plugin", "list", "--config", config); !strings.Contains(out, "urlfilter-mine") {
+		t.Errorf("it is not listed:\n%s", out)
+	}
+	mustRun(t, "config", "check", "--config", config)
+	config = writeFile(t, t.TempDir(), "site.hcl", agent+plugins+"add = [\"urlfilter-mine\"]\n}\n")
+	for _, command := range [][]string{{"plugin", "list"}, {"config", "check"}, {"config", "show"}} {
+		badRun(t, 2, []string{"urlfilter-mine", "not built yet?"}, append(command, "--config", config)...)
 	}
 }
 
@@ -309,21 +337,23 @@ func TestDirectoryInUse(t *testing.T) {
 	}
 }
 
-// TestReadOnlyAndFullDisk needs root for a file system of its own.
-func TestReadOnlyAndFullDisk(t *testing.T) {
-	mount := func(t *testing.T, options string) string {
-		t.Helper()
-		dir := t.TempDir()
-		if out, err := exec.Command("mount", "-t", "tmpfs", "-o", options, "crawler-test", dir).CombinedOutput(); err != nil {
-			t.Skipf("needs the right to mount a tmpfs: %s", bytes.TrimSpace(out))
-		}
-		t.Cleanup(func() {
-			if out, err := exec.Command("umount", dir).CombinedOutput(); err != nil {
-				t.Errorf("umount: %s", out)
-			}
-		})
-		return dir
+// mount makes a file system of its own, which needs root; without, the test is skipped.
+func mount(t *testing.T, options string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", options, "crawler-test", dir).CombinedOutput(); err != nil {
+		t.Skipf("needs the right to mount a tmpfs: %s", bytes.TrimSpace(out))
 	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("umount", dir).CombinedOutput(); err != nil {
+			t.Errorf("umount: %s", out)
+		}
+	})
+	return dir
+}
+
+// TestReadOnlyAndFullDisk: a disk without room or right to write ends a crawl, which goes on later.
+func TestReadOnlyAndFullDisk(t *testing.T) {
 	addr := serve(t, fat{})
 	t.Run("full", func(t *testing.T) {
 		disk := mount(t, "size=24m")

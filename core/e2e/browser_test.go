@@ -56,6 +56,7 @@ protocol { rules = ["protocol-browser ^http://127\\.0\\.0\\.1"] }
 plugin "protocol-browser" {
   sandbox    = %t
   screenshot = "window"
+  idle_time  = "3s" # a busy machine is slow
   block      = []
   steps      = ["on /$", "click_while .more"]
 }

@@ -65,7 +65,13 @@ func openLocal(t testing.TB, dir, proxy string, sets ...string) *local {
 		"crawl.dir=" + dir, "http.agent_name=testbot", "http.agent_url=http://example.org/bot", "http.proxy_host=" + host, "http.proxy_port=" + port,
 		"fetcher.server_delay=0s", "store.low_water=0", "log.crawl_log=false",
 	}, sets...)
-	cfg, err := config.Load(config.Options{Defaults: crawler.Defaults(), Sets: sets})
+	return openWith(t, config.Options{Defaults: crawler.Defaults(), Sets: sets})
+}
+
+// openWith is openLocal with any configuration.
+func openWith(t testing.TB, opt config.Options) *local {
+	t.Helper()
+	cfg, err := config.Load(opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +86,7 @@ func openLocal(t testing.TB, dir, proxy string, sets ...string) *local {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings, err := cycle.LoadConfig(cfg)
+	settings, err := cycle.LoadConfig(cfg, c.Rules)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,38 +1,18 @@
 package e2e
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
-	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/gonutch/crawler/core/internal/cycle"
+	"github.com/gonutch/crawler/core/internal/memtest"
 	"github.com/gonutch/crawler/core/internal/testweb"
 )
-
-// procKiB reads a field of a file below /proc/PID, in KiB.
-func procKiB(pid int, file, field string) int64 {
-	f, err := os.Open(fmt.Sprintf("/proc/%d/%s", pid, file))
-	if err != nil {
-		return 0
-	}
-	defer f.Close()
-	for s := bufio.NewScanner(f); s.Scan(); {
-		if rest, ok := strings.CutPrefix(s.Text(), field+":"); ok {
-			var n int64
-			_, _ = fmt.Sscan(rest, &n)
-			return n
-		}
-	}
-	return 0
-}
 
 // TestMemory discovers URLs as fast as a web can name them and watches memory:
 // the core's peak must stay under 512 MiB and all processes together under
@@ -75,10 +55,10 @@ indexer {
 				return
 			case <-tick.C:
 			}
-			core = max(core, procKiB(cmd.Process.Pid, "status", "VmHWM"))
+			core = max(core, memtest.PeakKiB(cmd.Process.Pid))
 			sum = 0
 			for _, p := range processes(t) {
-				sum += procKiB(p.pid, "smaps_rollup", "Pss")
+				sum += memtest.ShareKiB(p.pid)
 			}
 			most = max(most, sum)
 		}

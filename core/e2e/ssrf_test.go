@@ -2,189 +2,199 @@ package e2e
 
 import (
 	"fmt"
-	"net/http"
-	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/gonutch/crawler/sdk/testsite"
 )
 
-// way is one by which a page may try to lead the crawler to an address or a file
-// that is not for it. A new protocol adds its own ways here.
+// way is one by which a page or a server may try to lead the crawler to an address or a
+// file that is not for it. A new protocol adds its own ways here.
 type way struct {
 	name string
-	// lead serves what leads there below path and returns what the front page has.
-	lead func(out *testsite.Site, path, inner string) string
-	// url is the record that must tell the reason; "" when there is to be none, and
-	// front for that of the front page.
-	url func(inner string) string
-	// reason is in that record; without one, in the report of the run. "" when it is
-	// enough that nothing goes inside.
+	// lead makes what leads there and returns what the front page has of it.
+	lead func(*world) string
+	// url is the record that must tell the reason; nil when there is to be none.
+	url func(*world) string
+	// reason is what that record tells; without one, the report of the run. "" when it
+	// is enough that nothing goes inside.
 	reason string
-	// config is added to site.hcl; ways of one config share a crawl.
-	config string
+	// told is the command that tells it, with the URL behind; readdb --url when nil.
+	told []string
 }
 
-func linkTo(target string) func(*testsite.Site, string, string) string {
-	return func(_ *testsite.Site, _, inner string) string {
-		return `<a href="` + strings.ReplaceAll(target, "INNER", inner) + `">x</a>`
+// group is a crawl that several ways share.
+type group struct {
+	name   string
+	config func(*world) string // added to site.hcl; nil: nothing
+	needs  func(testing.TB)    // skips what can't run on this machine
+	names  bool                // names are looked up in the test's own DNS server
+	ways   []way
+}
+
+// world is what a crawl of the table has: a site that is crawled and others that must not
+// be reached.
+type world struct {
+	t   *testing.T
+	out *testsite.Server
+	// in is inside, on 127.0.0.1 and 127.0.0.2. Whatever connects to it, in whatever
+	// protocol, is counted.
+	in    *testsite.Server
+	path  string   // of the way that is being led to
+	seeds []string // besides the front page
+	allow []string // http.allow_private
+	after []func() // checks when the crawl has ended
+	zone  *zone    // names, for groups that have them
+}
+
+// inner is the inner address and port.
+func (w *world) inner() string { return w.in.Addr() }
+
+// fill puts the inner address for INNER and its port for PORT.
+func (w *world) fill(text string) string {
+	port := w.in.Port()
+	return strings.NewReplacer("INNER", w.inner(), "PORT", strconv.Itoa(port), "PATH", w.path, "PASV", fmt.Sprintf("%d,%d", port/256, port%256)).Replace(text)
+}
+
+// at is a URL in which the inner address and the way's path are filled in.
+func at(url string) func(*world) string { return func(w *world) string { return w.fill(url) } }
+
+// front is the URL of the front page, page that of the way's own page.
+func front(w *world) string { return w.out.Site().URL("/") }
+func page(w *world) string  { return w.out.Site().URL(w.path) }
+
+// linkTo leads by a link of the front page.
+func linkTo(url string) func(*world) string {
+	return func(w *world) string { return anchor(w.fill(url)) }
+}
+
+func anchor(url string) string { return `<a href="` + url + `">x</a>` }
+
+// onPage leads by a page of its own.
+func onPage(html string) func(*world) string {
+	return func(w *world) string {
+		w.out.Site().Page(w.path, "<p>page"+w.fill(html))
+		return anchor(w.path)
 	}
 }
 
-func at(target string) func(string) string {
-	return func(inner string) string { return strings.ReplaceAll(target, "INNER", inner) }
-}
-
-// withPort is a link to another spelling of an inner address.
-func withPort(host, path string) func(string) string {
-	return func(inner string) string { return "http://" + host + inner[strings.LastIndexByte(inner, ':'):] + path }
-}
-
-func spelled(name, host string) way {
-	url := withPort(host, "/"+name)
-	return way{
-		name: name, url: url, reason: "is loopback: refused",
-		lead: func(_ *testsite.Site, _, inner string) string { return `<a href="` + url(inner) + `">x</a>` },
+// redirect leads by a redirect from a page of the site.
+func redirect(code int, to string) func(*world) string {
+	return func(w *world) string {
+		w.out.Site().Redirect(w.path, code, w.fill(to))
+		return anchor(w.path)
 	}
 }
 
-// front stands for the URL of the front page.
-const front = "front"
+const isLoopback = "is loopback: refused"
 
-const followAtOnce = "http { redirect_max = 5 }\n"
-
-func ways() []way {
-	redirect := func(code int) func(*testsite.Site, string, string) string {
-		return func(out *testsite.Site, path, inner string) string {
-			out.Redirect(path, code, "http://"+inner+path)
-			return `<a href="` + path + `">x</a>`
-		}
-	}
-	refresh := func(out *testsite.Site, path, inner string) string {
-		out.Page(path, `<meta http-equiv="refresh" content="0;url=http://`+inner+path+`">x`)
-		return `<a href="` + path + `">x</a>`
-	}
-	out := []way{
-		{name: "link", lead: linkTo("http://INNER/link"), url: at("http://INNER/link"), reason: "is loopback: refused"},
-		{name: "frame", lead: func(_ *testsite.Site, _, inner string) string {
-			return `<iframe src="http://` + inner + `/frame"></iframe>`
-		}, url: at("http://INNER/frame"), reason: "is loopback: refused"},
-		{name: "https", lead: linkTo("https://INNER/https"), url: at("https://INNER/https"), reason: "is loopback: refused"},
-		{name: "redirect", lead: redirect(302), url: at("http://INNER/redirect"), reason: "is loopback: refused"},
-		{name: "redirect followed at once", lead: redirect(301), url: at("http://INNER/redirect%20followed%20at%20once"), reason: "is loopback: refused", config: followAtOnce},
-		{name: "refresh", lead: refresh, url: at("http://INNER/refresh"), reason: "is loopback: refused"},
-		{name: "refresh-at-once", lead: refresh, url: at("http://INNER/refresh-at-once"), reason: "is loopback: refused", config: followAtOnce},
-		{name: "robots", lead: func(out *testsite.Site, _, inner string) string {
-			out.Redirect("/robots.txt", 302, "http://"+inner+"/robots.txt")
-			return ""
-		}, url: at(front), reason: "is loopback: refused", config: "# robots.txt leads inside\n"},
-		{name: "sitemap", lead: func(out *testsite.Site, _, inner string) string {
-			out.Robots("User-agent: *\nAllow: /\nSitemap: http://" + inner + "/sitemap.xml\n")
-			return ""
-		}, url: at(""), config: "# a sitemap leads inside\n"},
-		{name: "private", lead: linkTo("http://10.0.0.1/"), url: at("http://10.0.0.1/"), reason: "is private: refused"},
-		{name: "metadata", lead: linkTo("http://169.254.169.254/latest/"), url: at("http://169.254.169.254/latest/"), reason: "is cloud metadata: refused"},
-		{name: "unspecified", lead: linkTo("http://0.0.0.0/"), url: at("http://0.0.0.0/"), reason: "is unspecified: refused"},
-		{name: "nat64", lead: linkTo("http://[64:ff9b::7f00:1]/"), url: at("http://[64:ff9b::7f00:1]/"), reason: "is loopback: refused"},
-		{name: "file", lead: linkTo("file:///etc/passwd"), url: at(""), reason: "file_link"},
-		{name: "file-redirect", lead: func(out *testsite.Site, path, _ string) string {
-			out.Redirect(path, 302, "file:///etc/passwd")
-			return `<a href="` + path + `">x</a>`
-		}, url: at(""), reason: "redirect_file_link"},
-		{name: "file-seed", lead: linkTo("FILE:/etc/passwd"), url: at(""), reason: "file_link", config: "file { roots = [\"/etc\"] }\n"},
-		{name: "gopher", lead: linkTo("gopher://INNER/x"), url: at("gopher://INNER/x"), reason: "no protocol plugin"},
-	}
-	for name, host := range map[string]string{
-		"mapped": "[::ffff:127.0.0.1]", "decimal": "2130706433", "octal": "0177.0.0.1", "hexadecimal": "0x7f.1", "short": "127.1", "localhost": "localhost",
-	} {
-		out = append(out, spelled(name, host))
-	}
-	return out
-}
-
-// TestNothingInside tries every way into the network and the files of the machine
-// that a page, a redirect, robots.txt or a sitemap has. Nothing inside is ever
-// connected to, and the reason stands in the record or in the report. Names whose
-// addresses change are tested where they are resolved, in protocol-http.
+// TestNothingInside tries every way into the network and the files of the machine that a
+// page, a redirect, robots.txt, a sitemap, a script in the browser, an FTP server, an S3
+// service or a name has. Nothing inside is ever connected to, and the reason stands in the
+// record or in the report.
 func TestNothingInside(t *testing.T) {
-	groups := map[string][]way{}
-	for _, w := range ways() {
-		groups[w.config] = append(groups[w.config], w)
+	for _, g := range groups() {
+		t.Run(strings.ReplaceAll(g.name, " ", "_"), func(t *testing.T) { nothingInside(t, g) })
 	}
-	for config, group := range groups {
-		t.Run(strings.TrimSpace(config), func(t *testing.T) {
-			inner := testsite.Start(t, testsite.Options{Addrs: []string{"127.0.0.2", "127.0.0.1"}})
-			outer := testsite.Start(t, testsite.Options{})
-			page := "<title>front</title>"
-			for _, w := range group {
-				page += w.lead(outer.Site(), "/"+strings.ReplaceAll(w.name, " ", "%20"), inner.Addr())
-			}
-			outer.Site().Page("/", page)
-			file := filepath.Join(t.TempDir(), "site.hcl")
-			text := config + `plugin { remove = ["urlfilter-validator", "urlfilter-regex", "urlnormalizer-basic", "urlnormalizer-regex"] }
+}
+
+func groups() []group {
+	out := append(httpGroups(), proxyGroups()...)
+	out = append(out, browserGroup(), ftpGroup(), s3Group())
+	return append(out, nameGroups()...)
+}
+
+func nothingInside(t *testing.T, g group) {
+	if g.needs != nil {
+		g.needs(t)
+	}
+	w := &world{
+		t: t, in: testsite.Start(t, testsite.Options{Addrs: []string{"127.0.0.2", "127.0.0.1"}}), out: testsite.Start(t, testsite.Options{}),
+	}
+	if g.names {
+		w.zone = startZone(t)
+	}
+	html := "<title>front</title>"
+	for _, way := range g.ways {
+		w.path = pathOf(way)
+		html += way.lead(w)
+	}
+	w.out.Site().Page("/", html)
+	dir := filepath.Join(t.TempDir(), "crawl")
+	files := w.config(g)
+	common := []string{"--dir", dir}
+	for _, f := range files {
+		common = append(common, "--config", f)
+	}
+	w.seeds = append(w.seeds, front(w))
+	var report string
+	if g.names {
+		w.zone.crawl(dir, files, w.seeds)
+	} else {
+		args := append([]string{"run", "--rounds", "4"}, common...)
+		for _, s := range w.seeds {
+			args = append(args, "--seeds", s)
+		}
+		report = mustRun(t, args...)
+	}
+	if w.out.Site().Count("/") != 1 {
+		t.Fatalf("the front page was asked for %d times\n%s", w.out.Site().Count("/"), report)
+	}
+	for _, way := range g.ways {
+		w.path = pathOf(way)
+		w.judge(way, dir, common, report)
+	}
+	for _, f := range w.after {
+		f()
+	}
+	if total, _ := w.in.Connections("127.0.0.1"); total != 0 {
+		t.Errorf("%d connections went inside: %v", total, w.in.Requests())
+	}
+}
+
+func pathOf(w way) string { return "/" + strings.ReplaceAll(w.name, " ", "-") }
+
+// config writes what all crawls have and what this one adds, and returns the files.
+func (w *world) config(g group) []string {
+	texts := []string{`plugin { remove = ["urlfilter-validator", "urlfilter-regex", "urlnormalizer-basic", "urlnormalizer-regex"] }
+http {
+  agent_name = "testbot"
+  agent_url  = "http://example.org/bot"
+}
 fetcher {
   server_delay  = "0s"
   release_after = "0s"
 }
 store { low_water = "0" }
 log { level = "error" }
-`
-			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			dir := filepath.Join(t.TempDir(), "crawl")
-			common := []string{"--config", file, "--dir", dir}
-			report := mustRun(t, append([]string{
-				"run", "--seeds", outer.Site().URL("/"), "--rounds", "4",
-				"-D", "http.agent_name=testbot", "-D", "http.agent_url=http://example.org/bot",
-			}, common...)...)
-			if outer.Site().Count("/") != 1 {
-				t.Fatalf("the front page was asked for %d times\n%s", outer.Site().Count("/"), report)
-			}
-			for _, w := range group {
-				url := w.url(inner.Addr())
-				if url == front {
-					url = outer.Site().URL("/")
-				}
-				if url == "" {
-					if !strings.Contains(report, w.reason) {
-						t.Errorf("%s: the report does not tell %q:\n%s", w.name, w.reason, report)
-					}
-					continue
-				}
-				if rec := mustRun(t, append([]string{"readdb", "--url", url}, common...)...); !strings.Contains(rec, w.reason) {
-					t.Errorf("%s: the record of %s does not tell %q:\n%s", w.name, url, w.reason, rec)
-				}
-			}
-			if total, _ := inner.Connections("127.0.0.1"); total != 0 {
-				t.Errorf("%d connections went inside: %v", total, inner.Requests())
-			}
-		})
+`, "http { allow_private = [" + quoted(w.allow) + "] }\n"}
+	if g.config != nil {
+		texts = append(texts, g.config(w))
 	}
+	dir := w.t.TempDir()
+	var files []string
+	for i, text := range texts {
+		files = append(files, writeFile(w.t, dir, fmt.Sprintf("site%d.hcl", i), text))
+	}
+	return files
 }
 
-// TestNothingInsideByProxy: the proxy would connect to anything; the crawler
-// doesn't ask it to.
-func TestNothingInsideByProxy(t *testing.T) {
-	proxy := testsite.Start(t, testsite.Options{})
-	proxy.Host("site.example").Page("/", `<a href="http://10.1.2.3/">a</a><a href="http://2130706433/x">b</a><a href="http://localhost/y">c</a><a href="http://[::1]/z">d</a><a href="/r">e</a>`).
-		Redirect("/r", 302, "http://169.254.169.254/").Handle("/robots.txt", http.NotFound)
-	file := site(t, proxy.Addr(), "plugin { remove = [\"urlfilter-validator\", \"urlfilter-regex\"] }\nfetcher { server_delay = \"0s\" }\n")
-	dir := filepath.Join(t.TempDir(), "crawl")
-	mustRun(t, "run", "--config", file, "--dir", dir, "--seeds", "http://site.example/", "--rounds", "3")
-	for url, reason := range map[string]string{
-		"http://10.1.2.3/": "is private: refused", "http://localhost/y": "is loopback: refused", "http://[::1]/z": "is loopback: refused",
-		"http://169.254.169.254/": "is cloud metadata: refused", "http://2130706433/x": "is loopback: refused",
-	} {
-		if rec := mustRun(t, "readdb", "--config", file, "--dir", dir, "--url", url); !strings.Contains(rec, reason) {
-			t.Errorf("the record of %s does not tell %q:\n%s", url, reason, rec)
+// judge looks for the reason of a way.
+func (w *world) judge(way way, dir string, common []string, report string) {
+	w.t.Helper()
+	if way.url == nil {
+		if !strings.Contains(report, way.reason) {
+			w.t.Errorf("%s: the report does not tell %q:\n%s", way.name, way.reason, report)
 		}
+		return
 	}
-	for _, r := range proxy.Requests() {
-		if r.Host != "site.example" {
-			t.Errorf("the proxy was asked for %s", fmt.Sprint(r.Host, r.Path))
-		}
+	url, told := way.url(w), way.told
+	if told == nil {
+		told = []string{"readdb", "--url"}
+	}
+	if rec := mustRun(w.t, append(append(told[:len(told):len(told)], url), common...)...); !strings.Contains(rec, w.fill(way.reason)) {
+		w.t.Errorf("%s: %s of %s does not tell %q:\n%s", way.name, told[0], url, w.fill(way.reason), rec)
 	}
 }

@@ -5,7 +5,6 @@ package exchangejexl
 import (
 	"context"
 	_ "embed"
-	"fmt"
 	"maps"
 	"strings"
 	"sync"
@@ -51,10 +50,10 @@ func (x *Exchange) Open(_ context.Context, name string, params exchange.Params) 
 	}
 	r := &rule{config: c}
 	if strings.TrimSpace(r.Expr) == "" {
-		return fault.Errorf(fault.Invalid, "exchange %s: expr is missing", name)
+		return fault.Param("expr", "exchange %s: expr is missing", name)
 	}
-	if r.program, err = jexl.Compile(r.Expr); err != nil {
-		return fmt.Errorf("exchange %s: expr: %w", name, err)
+	if r.program, err = jexl.CompileFor(r.Expr, variables(&model.Document{})); err != nil {
+		return fault.Param("expr", "exchange %s: expr: %w", name, err)
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -73,9 +72,7 @@ func (x *Exchange) Match(_ context.Context, name string, doc *model.Document) (b
 	if r == nil {
 		return false, fault.Errorf(fault.Invalid, "exchange %q is not open", name)
 	}
-	v := map[string]any{"id": doc.ID, "boost": doc.Boost}
-	maps.Copy(v, jexl.Document(doc.Fields))
-	yes, err := r.program.Run(v)
+	yes, err := r.program.Run(variables(doc))
 	switch {
 	case err == nil:
 		return yes, nil
@@ -85,6 +82,13 @@ func (x *Exchange) Match(_ context.Context, name string, doc *model.Document) (b
 		return false, nil
 	}
 	return false, fault.Errorf(fault.Permanent, "expression on %s: %w", doc.ID, err)
+}
+
+// variables are what an expression may name.
+func variables(doc *model.Document) map[string]any {
+	v := map[string]any{"id": doc.ID, "boost": doc.Boost}
+	maps.Copy(v, jexl.Document(doc.Fields))
+	return v
 }
 
 var _ exchange.Exchange = (*Exchange)(nil)

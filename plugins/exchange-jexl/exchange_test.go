@@ -66,7 +66,7 @@ func TestInstances(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	for expr, want := range map[string]string{"": "expr is missing", "doc.lang =": "assigns", "(": "unexpected", "1 + 1": "bool"} {
+	for expr, want := range map[string]string{"": "expr is missing", "doc.lang =": "assigns", "(": "unexpected", "1 + 1": "bool", "dok.lang == 'x'": "unknown name dok"} {
 		err := (&exchangejexl.Exchange{}).Open(t.Context(), "a", exchange.Params{"expr": expr})
 		if !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", expr, err, want)

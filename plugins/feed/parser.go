@@ -40,11 +40,7 @@ func (p *Parser) Parse(ctx context.Context, in *parser.Input) (*parser.Output, e
 	meta := model.Metadata{}
 	feed, charset, err := p.read(c, meta)
 	if err != nil {
-		minor := model.ParseFailedInvalidFormat
-		if c.Truncated != "" {
-			minor = model.ParseFailedTruncated
-		}
-		return libparse.Failed(c, minor, "feed: %v", err), nil
+		return libparse.Unreadable(c, "feed: %v", err), nil
 	}
 	if p.MaxEntries > 0 && len(feed.Items) > p.MaxEntries {
 		meta.Set("feed.dropped.limit", strconv.Itoa(len(feed.Items)-p.MaxEntries))

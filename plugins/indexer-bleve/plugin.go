@@ -8,14 +8,17 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
-	"sync"
+	"time"
 
 	"github.com/blevesearch/bleve/v2"
-	"github.com/blevesearch/bleve/v2/index/scorch"
+	"github.com/blevesearch/bleve/v2/analysis/analyzer/standard"
 
+	"github.com/gonutch/crawler/plugins/internal/libindex"
+	"github.com/gonutch/crawler/plugins/internal/libwriter"
 	"github.com/gonutch/crawler/sdk"
 	"github.com/gonutch/crawler/sdk/extension/indexwriter"
 	"github.com/gonutch/crawler/sdk/extension/searcher"
@@ -42,110 +45,74 @@ func build(env sdk.Env) (*sdk.Extensions, error) {
 	if err := env.Settings.Decode(&c); err != nil {
 		return nil, err
 	}
-	x := New(c, env.DataDir)
+	var indexer struct {
+		BatchSize int `json:"batch_size"`
+	}
+	if err := env.Settings.Section("indexer", &indexer); err != nil {
+		return nil, err
+	}
+	x := New(c, env.DataDir, indexer.BatchSize)
 	return &sdk.Extensions{IndexWriter: x, Searcher: x, Close: x.Shutdown}, nil
 }
 
-// New returns the plugin's one object. Indexes without a path of their own lie in dataDir.
-func New(c Config, dataDir string) *Index {
-	return &Index{cfg: c, dataDir: dataDir, open: map[string]*instance{}}
+// New returns the plugin's one object. Indexes without a path of their own lie in dataDir; batch
+// is how many documents come at once, 0 when that is not known.
+func New(base Config, dataDir string, batch int) *Index {
+	x := &Index{}
+	x.Check = func(name string, params indexwriter.Params) (func(context.Context) (libwriter.Instance, error), error) {
+		c, err := libindex.Merge(base, params)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(analyzers(), c.Analyzer) {
+			return nil, fault.Param("analyzer", "analyzer = %q: want one of %s", c.Analyzer, strings.Join(analyzers(), ", "))
+		}
+		return func(context.Context) (libwriter.Instance, error) { return open(c, name, dataDir, batch) }, nil
+	}
+	return x
 }
 
 // Index holds the opened instances. It is safe for concurrent use; an instance
 // can be searched while it is written.
 type Index struct {
-	cfg     Config
-	dataDir string
-
-	mu   sync.Mutex
-	open map[string]*instance
+	libwriter.Table
 }
 
 type instance struct {
-	cfg   Config
+	cfg   Config // as configured; made is what counts
+	made  made
+	dir   string
 	index bleve.Index
 }
 
-// Open implements indexwriter.Writer: it opens or makes the index.
-func (x *Index) Open(_ context.Context, name string, params indexwriter.Params) error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.open[name] != nil {
-		return nil
-	}
-	c, err := x.config(params)
-	if err != nil {
-		return err
-	}
-	dir := c.Path
-	if dir == "" {
-		if x.dataDir == "" {
-			return fault.Errorf(fault.Invalid, "no folder for the index: set path")
-		}
-		dir = filepath.Join(x.dataDir, name)
-	}
-	// Without a time-out a second process would wait for the lock for ever.
-	options := map[string]any{"bolt_timeout": "2s"}
-	index, err := bleve.OpenUsing(dir, options)
-	if errors.Is(err, bleve.ErrorIndexPathDoesNotExist) || errors.Is(err, bleve.ErrorIndexMetaMissing) {
-		m, merr := newMapping(c)
-		if merr != nil {
-			return fmt.Errorf("index mapping: %w", merr)
-		}
-		index, err = bleve.NewUsing(dir, m, scorch.Name, scorch.Name, options)
-	}
-	if err != nil {
-		return fmt.Errorf("open index %s: %w (is another crawler using it?)", dir, err)
-	}
-	x.open[name] = &instance{cfg: c, index: index}
-	return nil
-}
-
-// config merges an instance's parameters over the plugin's settings.
-func (x *Index) config(params indexwriter.Params) (Config, error) {
-	c := x.cfg
-	for k, v := range params {
-		var err error
-		switch k {
-		case "path":
-			c.Path = v
-		case "analyzer":
-			c.Analyzer = v
-		case "store_content":
-			c.StoreContent, err = strconv.ParseBool(v)
-		case "text_fields":
-			c.TextFields = nil
-			if v != "" {
-				c.TextFields = strings.Split(v, ",")
-			}
-		default:
-			err = errors.New("unknown parameter")
-		}
-		if err != nil {
-			return c, fault.Errorf(fault.Invalid, "parameter %s = %q: %w", k, v, err)
-		}
-	}
-	if !knownAnalyzer(c.Analyzer) {
-		return c, fault.Errorf(fault.Invalid, "analyzer = %q: want one of %s", c.Analyzer, analyzerNames())
-	}
-	return c, nil
-}
-
-func (x *Index) get(name string) (*instance, error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if i := x.open[name]; i != nil {
-		return i, nil
-	}
-	return nil, fault.Errorf(fault.Invalid, "writer %q is not open", name)
-}
-
-// Write implements indexwriter.Writer. A batch is durable when it returns.
-func (x *Index) Write(_ context.Context, name string, ops []indexwriter.Op) ([]indexwriter.Result, error) {
-	i, err := x.get(name)
+// open opens or makes the index.
+func open(c Config, name, dataDir string, batch int) (libwriter.Instance, error) {
+	dir, err := libwriter.Folder(c.Path, dataDir, name)
 	if err != nil {
 		return nil, err
 	}
+	options := map[string]any{
+		"bolt_timeout": "2s", // without, a second process would wait for the lock for ever
+	}
+	if batch > 0 {
+		// Segments smaller than this count as that small when it is decided which are merged:
+		// with bleve's own figure, 2000, a small index is merged whole after every batch.
+		options["scorchMergePlanOptions"] = map[string]any{"FloorSegmentSize": batch}
+	}
+	index, err := bleve.OpenUsing(dir, options)
+	if errors.Is(err, bleve.ErrorIndexPathDoesNotExist) || errors.Is(err, bleve.ErrorIndexMetaMissing) {
+		if err = create(dir, c, maps.Clone(options)); err == nil {
+			index, err = bleve.OpenUsing(dir, options)
+		}
+	}
+	if err != nil {
+		return nil, openError(dir, err)
+	}
+	return &instance{cfg: c, made: madeWith(index.Mapping()), dir: dir, index: index}, nil
+}
+
+// Write implements libwriter.Instance. A batch is durable when it returns.
+func (i *instance) Write(_ context.Context, ops []indexwriter.Op) ([]indexwriter.Result, error) {
 	results := make([]indexwriter.Result, len(ops))
 	batch := i.index.NewBatch()
 	for k := range ops {
@@ -166,14 +133,23 @@ func (x *Index) Write(_ context.Context, name string, ops []indexwriter.Op) ([]i
 	return results, nil
 }
 
+// document is what bleve gets; its type is the analyzer of its language.
+type document map[string]any
+
+// Type implements mapping.Classifier.
+func (d document) Type() string {
+	t, _ := d[analyzerField].(string)
+	return t
+}
+
 // fields gives bleve one value or a list, numbers as numbers, and text without
 // words that nobody would search for.
-func (i *instance) fields(d *model.Document) map[string]any {
-	text := searched(i.cfg.TextFields)
-	m := make(map[string]any, len(d.Fields)+1)
+func (i *instance) fields(d *model.Document) document {
+	text := libindex.Weights(i.made.TextFields)
+	m := make(document, len(d.Fields)+3)
 	m["boost"] = d.Boost
 	for k, v := range d.Fields {
-		if _, ok := text[k]; ok {
+		if text[k] > 0 {
 			short := make([]string, len(v))
 			for n := range v {
 				short[n] = shortWords(v[n])
@@ -191,7 +167,25 @@ func (i *instance) fields(d *model.Document) map[string]any {
 			m[k] = v
 		}
 	}
+	if i.made.Analyzer == auto {
+		m[analyzerField] = standard.Name
+		if lang := d.Fields["lang"]; len(lang) > 0 && analyzerOf(lang[0]) != "" {
+			m[analyzerField] = analyzerOf(lang[0])
+		}
+	}
+	if i.made.months {
+		for _, f := range dateFields() {
+			if v := d.Fields[f]; len(v) > 0 && isDate(v[0]) {
+				m[f+monthSuffix] = v[0][:len("2006-01")]
+			}
+		}
+	}
 	return m
+}
+
+func isDate(text string) bool {
+	_, err := time.Parse(time.RFC3339Nano, text)
+	return err == nil
 }
 
 // maxWord is the length in bytes from which a word is cut, as in Lucene.
@@ -224,37 +218,64 @@ func inWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
 }
 
-// Commit implements indexwriter.Writer; batches are durable already.
-func (x *Index) Commit(_ context.Context, name string) error {
-	_, err := x.get(name)
-	return err
-}
+// Commit implements libwriter.Instance; batches are durable already.
+func (i *instance) Commit(context.Context) error { return nil }
 
-// Close implements indexwriter.Writer.
-func (x *Index) Close(_ context.Context, name string) error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	i := x.open[name]
-	if i == nil {
-		return nil
+// Close implements libwriter.Instance.
+func (i *instance) Close(context.Context) error { return i.index.Close() }
+
+// Describe implements libwriter.Instance: what the settings say that the index was not made
+// with, and dates that are none.
+func (i *instance) Describe(_ context.Context, sample []model.Document, d *indexwriter.Description) error {
+	d.Server, d.Version = i.dir, "bleve 2"
+	n, err := i.index.DocCount()
+	if err != nil {
+		return fmt.Errorf("count documents: %w", err)
 	}
-	delete(x.open, name)
-	return i.index.Close()
-}
-
-// Shutdown closes all instances.
-func (x *Index) Shutdown() error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	var errs []error
-	for name, i := range x.open {
-		errs = append(errs, i.index.Close())
-		delete(x.open, name)
+	present, err := i.present()
+	if err != nil {
+		return err
 	}
-	return errors.Join(errs...)
+	d.Facts = append(d.Facts, indexwriter.Fact{Name: "documents", Value: strconv.FormatUint(n, 10)}, indexwriter.Fact{Name: "analyzer", Value: i.made.Analyzer})
+	if i.made.Analyzer == auto {
+		d.Facts = append(d.Facts, indexwriter.Fact{Name: "analyzers in use", Value: strings.Join(present, ", ")})
+	}
+	more := slices.Sorted(slices.Values(i.cfg.TextFields))
+	for _, c := range []struct{ name, want, has string }{
+		{"analyzer", i.cfg.Analyzer, i.made.Analyzer},
+		{"store_content", strconv.FormatBool(i.cfg.StoreContent), strconv.FormatBool(i.made.StoreContent)},
+		{"text_fields", strings.Join(more, ","), strings.Join(i.made.TextFields, ",")},
+	} {
+		if c.want != c.has {
+			d.Problems = append(d.Problems, fmt.Sprintf("%s = %q does not count, because the index was made with %q: remove %s and run crawler reindex", c.name, c.want, c.has, i.dir))
+		}
+	}
+	for _, f := range dateFields() {
+		for k := range sample {
+			if v := sample[k].Fields[f]; len(v) > 0 && !isDate(v[0]) {
+				d.Problems = append(d.Problems, fmt.Sprintf("field %s: %q is no date and can't be searched or counted as one (%s)", f, v[0], sample[k].ID))
+				break
+			}
+		}
+	}
+	return nil
 }
 
-var (
-	_ indexwriter.Writer = (*Index)(nil)
-	_ searcher.Searcher  = (*Index)(nil)
-)
+// present returns the analyzers that documents of the index were indexed with.
+func (i *instance) present() ([]string, error) {
+	if i.made.Analyzer != auto {
+		return []string{i.made.Analyzer}, nil
+	}
+	dict, err := i.index.FieldDict(analyzerField)
+	if err != nil {
+		return nil, fmt.Errorf("look for languages: %w", err)
+	}
+	var out []string
+	e, err := dict.Next()
+	for ; err == nil && e != nil; e, err = dict.Next() {
+		out = append(out, e.Term)
+	}
+	return out, errors.Join(err, dict.Close())
+}
+
+var _ searcher.Searcher = (*Index)(nil)

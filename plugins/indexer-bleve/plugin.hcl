@@ -11,6 +11,7 @@ provide "searcher" {
   extension = "BleveSearcher"
 }
 
+sections     = ["indexer"]
 memory_limit = "1GiB"
 
 setting "path" {
@@ -21,8 +22,8 @@ setting "path" {
 
 setting "analyzer" {
   type    = "string"
-  default = "standard"
-  meaning = "How text is cut into words: \"standard\", or a language code such as \"en\", \"de\", \"fr\" for its stemming and stop words. Counts when the index is made."
+  default = "auto"
+  meaning = "How text is cut into words: \"auto\" by the language of each document (its field lang), \"standard\", or a language code such as \"en\", \"de\", \"fr\" for its stemming and stop words. Counts when the index is made."
 }
 
 setting "store_content" {

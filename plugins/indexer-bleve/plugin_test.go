@@ -2,6 +2,9 @@ package indexerbleve_test
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -10,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	bleve "github.com/gonutch/crawler/plugins/indexer-bleve"
+	"github.com/gonutch/crawler/plugins/internal/libtest"
 	"github.com/gonutch/crawler/sdk/extension/indexwriter"
 	"github.com/gonutch/crawler/sdk/extension/searcher"
 	"github.com/gonutch/crawler/sdk/fault"
@@ -18,7 +22,7 @@ import (
 
 func open(t *testing.T, dir string, params indexwriter.Params) *bleve.Index {
 	t.Helper()
-	x := bleve.New(bleve.Config{Analyzer: "standard", StoreContent: true}, dir)
+	x := bleve.New(bleve.Config{Analyzer: "standard", StoreContent: true}, dir, 250)
 	if err := x.Open(t.Context(), "main", params); err != nil {
 		t.Fatal(err)
 	}
@@ -101,6 +105,15 @@ func TestSearch(t *testing.T) {
 	}
 }
 
+// TestContract is what the servers' searchers go through, too.
+func TestContract(t *testing.T) {
+	for _, analyzer := range []string{"auto", "standard"} {
+		t.Run(analyzer, func(t *testing.T) {
+			libtest.EngineSearch(t, open(t, t.TempDir(), indexwriter.Params{"analyzer": analyzer}))
+		})
+	}
+}
+
 func TestHit(t *testing.T) {
 	x := open(t, t.TempDir(), nil)
 	write(t, x, corpus()...)
@@ -126,6 +139,111 @@ func TestHit(t *testing.T) {
 	}
 }
 
+// TestLanguages: each document is found by the words of its own language, whatever the query's,
+// and after reopening.
+func TestLanguages(t *testing.T) {
+	dir := t.TempDir()
+	x := open(t, dir, indexwriter.Params{"analyzer": "auto"})
+	page := func(id, lang, text string) indexwriter.Op {
+		f := map[string][]string{"content": {text}, "host": {"a"}}
+		if lang != "" {
+			f["lang"] = []string{lang}
+		}
+		return add(id, f)
+	}
+	write(t, x, page("http://a/de", "de", "Die Häuser der alten Städte"), page("http://a/en", "en-GB", "The houses are standing; cities die"),
+		page("http://a/fr", "fr", "Les maisons étaient vieilles"), page("http://a/ja", "ja", "東京都の家"), page("http://a/none", "", "houses and die Häuser"),
+		page("http://a/xx", "tlh", "die Häuser"))
+	for range 2 {
+		for q, want := range map[string][]string{
+			"haus":           {"http://a/de"},                                 // stemmed: only where it is German
+			"Häuser":         {"http://a/de", "http://a/none", "http://a/xx"}, // as it stands elsewhere
+			"die Häuser":     {"http://a/de", "http://a/none", "http://a/xx"}, // a stop word in German only
+			"house":          {"http://a/en"},
+			"the house":      {"http://a/en"},
+			"stand city":     {"http://a/en"},
+			"maison vieille": {"http://a/fr"},
+			"東京":             {"http://a/ja"},
+			`"alten Städte"`: {"http://a/de"},
+			"content:haus":   {"http://a/de"},
+			"host:a -Häuser": {"http://a/en", "http://a/fr", "http://a/ja"},
+			"lang:fr":        {"http://a/fr"},
+			"hous*":          {"http://a/en", "http://a/none"},
+			"the":            {},
+		} {
+			if d := cmp.Diff(want, find(t, x, q)); d != "" {
+				t.Errorf("%q (-want +got):\n%s", q, d)
+			}
+		}
+		desc, err := x.Describe(t.Context(), "main", nil)
+		if err != nil || len(desc.Problems) != 0 || desc.Facts[2].Value != "cjk, de, en, fr, standard" {
+			t.Errorf("%+v %v", desc, err)
+		}
+		if err := x.Close(t.Context(), "main"); err != nil {
+			t.Fatal(err)
+		}
+		if err := x.Open(t.Context(), "main", indexwriter.Params{"analyzer": "auto"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestFacets: host, type, language and, by month, date.
+func TestFacets(t *testing.T) {
+	x := open(t, t.TempDir(), nil)
+	for n, f := range []map[string][]string{
+		{"host": {"a"}, "type": {"text/html", "text"}, "lang": {"en"}, "date": {"2026-01-02T03:04:05Z"}},
+		{"host": {"a"}, "type": {"text/plain", "text"}, "lang": {"de"}, "date": {"2026-01-31T03:04:05.678+02:00"}},
+		{"host": {"b"}, "type": {"text/html", "text"}, "lang": {"en"}, "date": {"2025-12-31T03:04:05Z"}},
+		{"host": {"b"}, "date": {"yesterday"}},
+	} {
+		write(t, x, add(fmt.Sprint("http://a/", n), f))
+	}
+	res, err := x.Search(t.Context(), "main", &searcher.Query{Facets: []string{"host", "type", "lang", "date"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string][]searcher.FacetValue{
+		"host": {{Value: "a", Count: 2}, {Value: "b", Count: 2}}, "lang": {{Value: "en", Count: 2}, {Value: "de", Count: 1}},
+		"type": {{Value: "text", Count: 3}, {Value: "text/html", Count: 2}, {Value: "text/plain", Count: 1}},
+		"date": {{Value: "2026-01", Count: 2}, {Value: "2025-12", Count: 1}},
+	}
+	if d := cmp.Diff(want, res.Facets); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	for _, h := range res.Hits {
+		for f := range h.Fields {
+			if strings.HasSuffix(f, "_month") || strings.HasPrefix(f, "_") {
+				t.Errorf("a hit shows %s", f)
+			}
+		}
+	}
+}
+
+// TestDescribe: settings that the index was not made with, and values that don't fit, are told.
+func TestDescribe(t *testing.T) {
+	dir := t.TempDir()
+	x := open(t, dir, nil)
+	write(t, x, corpus()...)
+	params := indexwriter.Params{"analyzer": "de", "store_content": "false", "text_fields": "b,a"}
+	if err := x.Open(t.Context(), "main", params); err != nil {
+		t.Fatal(err)
+	}
+	d, err := x.Describe(t.Context(), "main", []model.Document{{ID: "http://a/1", Fields: map[string][]string{"tstamp": {"yesterday"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(d.Problems, "\n")
+	for _, want := range []string{`analyzer = "de" does not count, because the index was made with "standard"`, `store_content = "false"`, `text_fields = "a,b"`, `"yesterday" is no date`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if d.Facts[0].Value != "3" || !strings.HasPrefix(d.Server, dir) {
+		t.Errorf("%+v", d)
+	}
+}
+
 func TestReplaceDeleteReopen(t *testing.T) {
 	dir := t.TempDir()
 	x := open(t, dir, nil)
@@ -148,14 +266,14 @@ func TestReplaceDeleteReopen(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	x := bleve.New(bleve.Config{Analyzer: "standard"}, t.TempDir())
+	x := bleve.New(bleve.Config{Analyzer: "standard"}, t.TempDir(), 250)
 	for _, p := range []indexwriter.Params{{"analyzer": "klingon"}, {"nonsense": "1"}, {"store_content": "maybe"}} {
 		if err := x.Open(t.Context(), "main", p); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%v: error %v, want kind invalid", p, err)
 		}
 	}
-	if _, err := x.Search(t.Context(), "main", &searcher.Query{Text: "a"}); !fault.Is(err, fault.Invalid) {
-		t.Errorf("search before open: %v", err)
+	if _, err := x.Search(t.Context(), "main", &searcher.Query{Text: "a"}); err == nil {
+		t.Error("search before open")
 	}
 	y := open(t, t.TempDir(), nil)
 	for _, q := range []searcher.Query{{Text: `"open`}, {Text: "a", Limit: 5000}, {Text: "a", Offset: -1}} {
@@ -168,7 +286,7 @@ func TestErrors(t *testing.T) {
 func TestSecondProcessDoesNotHang(t *testing.T) {
 	dir := t.TempDir()
 	open(t, dir, nil)
-	y := bleve.New(bleve.Config{Analyzer: "standard"}, dir)
+	y := bleve.New(bleve.Config{Analyzer: "standard"}, dir, 250)
 	if err := y.Open(t.Context(), "main", nil); err == nil {
 		t.Error("the same index was opened twice")
 	}
@@ -192,22 +310,44 @@ func TestSearchWhileWriting(t *testing.T) {
 }
 
 func BenchmarkWrite(b *testing.B) {
-	x := bleve.New(bleve.Config{Analyzer: "standard", StoreContent: true}, b.TempDir())
-	if err := x.Open(b.Context(), "main", nil); err != nil {
-		b.Fatal(err)
-	}
-	defer func() { _ = x.Shutdown() }()
-	text := strings.Repeat("the quick brown fox jumps over the lazy dog and runs away from it all ", 60)
-	n := 0
-	for b.Loop() {
-		ops := make([]indexwriter.Op, 250)
-		for i := range ops {
-			n++
-			ops[i] = add(fmt.Sprintf("http://a/%d", n), map[string][]string{"title": {"t"}, "content": {text}})
-		}
-		if _, err := x.Write(b.Context(), "main", ops); err != nil {
+	libtest.BenchWrite(b, func(b *testing.B) *libtest.Writer {
+		w, err := libtest.OpenWriter(b, bleve.Plugin(), b.TempDir(), nil)
+		if err != nil {
 			b.Fatal(err)
 		}
+		return w
+	})
+}
+
+// TestMadeHalf: an index whose making was cut off at any point is made anew, or to its end.
+func TestMadeHalf(t *testing.T) {
+	whole := t.TempDir()
+	if err := open(t, whole, nil).Shutdown(); err != nil {
+		t.Fatal(err)
 	}
-	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "docs/s")
+	const meta, store = "index_meta.json", "store"
+	for name, parts := range map[string]map[string]string{
+		"begun":       {},
+		"no store":    {meta: ".new/" + meta},
+		"whole":       {meta: ".new/" + meta, store: ".new/" + store},
+		"store moved": {meta: ".new/" + meta, store: store},
+		"meta moved":  {meta: meta, store: store},
+	} {
+		dir := t.TempDir()
+		index := filepath.Join(dir, "main")
+		if err := os.MkdirAll(filepath.Join(index, ".new"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for part, at := range parts {
+			from, to := filepath.Join(whole, "main", part), filepath.Join(index, at)
+			if out, err := exec.Command("cp", "-r", from, to).CombinedOutput(); err != nil {
+				t.Fatalf("%s", out)
+			}
+		}
+		x := open(t, dir, nil)
+		write(t, x, corpus()...)
+		if ids := find(t, x, "window"); len(ids) != 3 {
+			t.Errorf("%s: %v", name, ids)
+		}
+	}
 }

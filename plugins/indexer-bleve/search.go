@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/blevesearch/bleve/v2"
+	"github.com/blevesearch/bleve/v2/analysis/analyzer/standard"
+	"github.com/blevesearch/bleve/v2/mapping"
 	"github.com/blevesearch/bleve/v2/search"
 
 	// Registers the highlighter that queries name.
@@ -19,38 +21,33 @@ import (
 	"github.com/gonutch/crawler/sdk/fault"
 )
 
-// Limits of one query.
-const (
-	maxLimit  = 1000
-	maxOffset = 10_000
-	maxFacet  = 100
-)
-
 // Search implements searcher.Searcher. Words must all occur, in whichever of
 // title, anchor and content; -word must not, "a phrase", field:word, word~ and
-// word* work as in bleve's query strings.
+// word* work as in bleve's query strings. Each document is searched as its own language wants it.
 func (x *Index) Search(ctx context.Context, name string, q *searcher.Query) (*searcher.Result, error) {
-	i, err := x.get(name)
+	in, err := x.Get(name)
 	if err != nil {
 		return nil, err
 	}
-	parsed, err := parseQuery(q.Text, searched(i.cfg.TextFields), i.meaningless)
+	i := in.(*instance)
+	limit, err := libindex.Limit(q)
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := i.query(q.Text)
 	if err != nil {
 		return nil, fault.Errorf(fault.Invalid, "query %q: %w", q.Text, err)
-	}
-	limit := q.Limit
-	if limit <= 0 {
-		limit = 10
-	}
-	if q.Offset < 0 || q.Offset > maxOffset || limit > maxLimit {
-		return nil, fault.Errorf(fault.Invalid, "offset %d, limit %d: at most %d and %d", q.Offset, limit, maxOffset, maxLimit)
 	}
 	req := bleve.NewSearchRequestOptions(parsed, limit, q.Offset, false)
 	req.Fields = []string{"*"}
 	req.Highlight = bleve.NewHighlightWithStyle("ansi")
 	req.Highlight.Fields = []string{"title", "content"}
 	for _, f := range q.Facets {
-		req.AddFacet(f, bleve.NewFacetRequest(f, maxFacet))
+		field := f
+		if i.made.months && slices.Contains(dateFields(), f) {
+			field += monthSuffix
+		}
+		req.AddFacet(f, bleve.NewFacetRequest(field, libindex.MaxFacet))
 	}
 	res, err := i.index.SearchInContext(ctx, req)
 	if err != nil {
@@ -59,38 +56,75 @@ func (x *Index) Search(ctx context.Context, name string, q *searcher.Query) (*se
 	return result(res), nil
 }
 
-// meaningless reports whether a text holds no word that is indexed: stop words
-// and signs only.
-func (i *instance) meaningless(text string) bool {
-	a := i.index.Mapping().AnalyzerNamed(i.cfg.Analyzer)
-	return a != nil && len(a.Analyze([]byte(text))) == 0
-}
-
-// parseQuery reads a query string and spreads its parts without a field over the
-// searched fields. Words that are not indexed, such as "the", are left out.
-func parseQuery(text string, weights map[string]float64, meaningless func(string) bool) (query.Query, error) {
+// query reads a query string once for each analyzer that is in use, and looks with it among the
+// documents that were indexed by it.
+func (i *instance) query(text string) (query.Query, error) {
 	if strings.TrimSpace(text) == "" {
 		return bleve.NewMatchAllQuery(), nil
 	}
+	present, err := i.present()
+	if err != nil {
+		return nil, err
+	}
+	w := words{weights: libindex.Weights(i.made.TextFields), analyzer: i.made.Analyzer, mapping: i.index.Mapping()}
+	if i.made.Analyzer != auto {
+		return w.parse(text)
+	}
+	var any []query.Query
+	for _, a := range present {
+		w.analyzer = a
+		q, err := w.parse(text)
+		if err != nil {
+			return nil, err
+		}
+		of := bleve.NewTermQuery(a)
+		of.SetField(analyzerField)
+		of.SetBoost(0)
+		any = append(any, query.NewConjunctionQuery([]query.Query{q, of}))
+	}
+	if len(any) == 0 { // an empty index; the query may be wrong all the same
+		w.analyzer = standard.Name
+		return w.parse(text)
+	}
+	return query.NewDisjunctionQuery(any), nil
+}
+
+// words reads query strings with one analyzer.
+type words struct {
+	weights  map[string]int
+	analyzer string
+	mapping  mapping.IndexMapping
+}
+
+// meaningless reports whether a text holds no word that is indexed: stop words
+// and signs only.
+func (w *words) meaningless(text string) bool {
+	a := w.mapping.AnalyzerNamed(w.analyzer)
+	return a != nil && len(a.Analyze([]byte(text))) == 0
+}
+
+// parse reads a query string and spreads its parts without a field over the
+// searched fields. Words that are not indexed, such as "the", are left out.
+func (w *words) parse(text string) (query.Query, error) {
 	parsed, err := bleve.NewQueryStringQuery(text).Parse()
 	if err != nil {
 		return nil, err
 	}
 	b, ok := parsed.(*query.BooleanQuery)
 	if !ok {
-		return spread(parsed, weights), nil
+		return w.spread(parsed), nil
 	}
 	var must, mustNot []query.Query
 	for _, part := range []query.Query{b.Must, b.Should} {
 		for _, c := range clauses(part) {
-			if m, ok := c.(*query.MatchQuery); ok && m.Field() == "" && meaningless(m.Match) {
+			if m, ok := c.(*query.MatchQuery); ok && m.Field() == "" && w.meaningless(m.Match) {
 				continue
 			}
-			must = append(must, spread(c, weights))
+			must = append(must, w.spread(c))
 		}
 	}
 	for _, c := range clauses(b.MustNot) {
-		mustNot = append(mustNot, spread(c, weights))
+		mustNot = append(mustNot, w.spread(c))
 	}
 	if len(must) == 0 && len(mustNot) == 0 {
 		return bleve.NewMatchNoneQuery(), nil
@@ -112,25 +146,41 @@ func clauses(q query.Query) []query.Query {
 }
 
 // spread makes a query for no field in particular one for any of the searched
-// fields.
-func spread(q query.Query, weights map[string]float64) query.Query {
+// fields, with the analyzer.
+func (w *words) spread(q query.Query) query.Query {
 	f, ok := q.(query.FieldableQuery)
-	if !ok || f.Field() != "" {
+	if !ok {
+		return q
+	}
+	if f.Field() != "" {
+		if w.weights[f.Field()] > 0 {
+			w.analyze(q)
+		}
 		return q
 	}
 	var any []query.Query
-	for _, field := range slices.Sorted(maps.Keys(weights)) {
+	for _, field := range slices.Sorted(maps.Keys(w.weights)) {
 		c := copyQuery(q)
 		if c == nil {
 			return q
 		}
+		w.analyze(c)
 		c.(query.FieldableQuery).SetField(field)
 		if b, ok := c.(query.BoostableQuery); ok {
-			b.SetBoost(weights[field] * b.Boost())
+			b.SetBoost(float64(w.weights[field]) * b.Boost())
 		}
 		any = append(any, c)
 	}
 	return query.NewDisjunctionQuery(any)
+}
+
+func (w *words) analyze(q query.Query) {
+	switch q := q.(type) {
+	case *query.MatchQuery:
+		q.Analyzer = w.analyzer
+	case *query.MatchPhraseQuery:
+		q.Analyzer = w.analyzer
+	}
 }
 
 // copyQuery returns a copy of what query strings are made of, or nil.
@@ -182,8 +232,6 @@ func result(res *bleve.SearchResult) *searcher.Result {
 // The ansi highlighter marks matches with these; the contract has \x01 and \x02.
 var marks = strings.NewReplacer("\x1b[43m", "\x01", "\x1b[0m", "\x02")
 
-const snippetLength = 240
-
 func hit(h *search.DocumentMatch) searcher.Hit {
 	out := searcher.Hit{ID: h.ID, Score: h.Score, Fields: map[string][]string{}, Snippets: map[string][]string{}}
 	for f, v := range h.Fields {
@@ -203,10 +251,10 @@ func hit(h *search.DocumentMatch) searcher.Hit {
 }
 
 func start(s string) string {
-	if len(s) <= snippetLength {
+	if len(s) <= libindex.SnippetLength {
 		return s
 	}
-	cut := snippetLength
+	cut := libindex.SnippetLength
 	for cut > 0 && s[cut]&0xc0 == 0x80 {
 		cut--
 	}

@@ -47,13 +47,19 @@ func build(env sdk.Env) (*sdk.Extensions, error) {
 	if err := env.Settings.Decode(&base); err != nil {
 		return nil, err
 	}
-	t := &libwriter.Table{Make: func(_ context.Context, name string, params indexwriter.Params) (libwriter.Instance, error) {
+	t := &libwriter.Table{Check: func(name string, params indexwriter.Params) (func(context.Context) (libwriter.Instance, error), error) {
 		c, err := libindex.Merge(base, params)
 		if err != nil {
 			return nil, err
 		}
 		w := &writer{config: c, log: env.Logger.With("writer", name)}
-		return w, w.open(name, env.DataDir)
+		if err := w.check(); err != nil {
+			return nil, err
+		}
+		return func(context.Context) (libwriter.Instance, error) {
+			w.files, err = libwriter.OpenFolder(c.Path, env.DataDir, name, "csv", int64(c.MaxSize), false)
+			return w, err
+		}, nil
 	}}
 	return &sdk.Extensions{IndexWriter: t, Close: t.Shutdown}, nil
 }
@@ -66,30 +72,25 @@ type writer struct {
 	deletes int // since the last commit
 }
 
-func (w *writer) open(name, dataDir string) error {
+func (w *writer) check() error {
 	switch {
 	case len(w.Fields) == 0:
-		return fault.Errorf(fault.Invalid, "fields is empty: name the columns")
+		return fault.Param("fields", "fields is empty: name the columns")
 	case w.Separator == "" || strings.ContainsAny(w.Separator, "\r\n"):
-		return fault.Errorf(fault.Invalid, "separator = %q: want a text without line breaks", w.Separator)
+		return fault.Param("separator", "separator = %q: want a text without line breaks", w.Separator)
 	case w.Quote != "" && w.Quote == w.Separator:
-		return fault.Errorf(fault.Invalid, "quotechar and separator are both %q", w.Quote)
+		return fault.Param("quotechar", "quotechar and separator are both %q", w.Quote)
 	case w.Quote != "" && w.Escape == "":
-		return fault.Errorf(fault.Invalid, "escapechar is empty: quotes within quotes could not be told")
+		return fault.Param("escapechar", "escapechar is empty: quotes within quotes could not be told")
 	}
 	e, err := ianaindex.IANA.Encoding(w.Charset)
 	if err != nil || e == nil {
-		return fault.Errorf(fault.Invalid, "charset = %q: no encoding of that name is known", w.Charset)
+		return fault.Param("charset", "charset = %q: no encoding of that name is known", w.Charset)
 	}
 	if canonical, err := ianaindex.IANA.Name(e); err != nil || canonical != "UTF-8" {
 		w.encoder = encoding.ReplaceUnsupported(e.NewEncoder())
 	}
-	dir, err := libwriter.Folder(w.Path, dataDir, name)
-	if err != nil {
-		return err
-	}
-	w.files, err = libwriter.OpenFiles(dir, "csv", int64(w.MaxSize), false)
-	return err
+	return nil
 }
 
 // Write puts the rows of one call together, so that a row that can't be encoded
@@ -212,4 +213,4 @@ func (w *writer) Describe(_ context.Context, _ []model.Document, d *indexwriter.
 	return nil
 }
 
-func (w *writer) Close(context.Context) error { return w.files.Discard() }
+func (w *writer) Close(context.Context) error { return w.files.Close() }

@@ -99,5 +99,5 @@ func FuzzRow(f *testing.F) {
 }
 
 func BenchmarkWrite(b *testing.B) {
-	libtest.BenchWrite(b, func(b *testing.B) *libtest.Writer { return open(b, nil) }, 250)
+	libtest.BenchWrite(b, func(b *testing.B) *libtest.Writer { return open(b, nil) })
 }

@@ -37,19 +37,21 @@ func build(env sdk.Env) (*sdk.Extensions, error) {
 	if err := env.Settings.Decode(&base); err != nil {
 		return nil, err
 	}
-	t := &libwriter.Table{Make: func(_ context.Context, name string, params indexwriter.Params) (libwriter.Instance, error) {
+	t := &libwriter.Table{Check: func(name string, params indexwriter.Params) (func(context.Context) (libwriter.Instance, error), error) {
 		c, err := libindex.Merge(base, params)
 		if err != nil {
 			return nil, err
 		}
-		if c.Path == "" {
-			dir, err := libwriter.Folder("", env.DataDir, name)
-			if err != nil {
-				return nil, err
+		return func(context.Context) (libwriter.Instance, error) {
+			if c.Path == "" {
+				dir, err := libwriter.Folder("", env.DataDir, name)
+				if err != nil {
+					return nil, err
+				}
+				c.Path = filepath.Join(dir, "dummy-index.txt")
 			}
-			c.Path = filepath.Join(dir, "dummy-index.txt")
-		}
-		return open(c)
+			return open(c)
+		}, nil
 	}}
 	return &sdk.Extensions{IndexWriter: t, Close: t.Shutdown}, nil
 }
@@ -64,9 +66,9 @@ type writer struct {
 	lines bytes.Buffer
 }
 
-func open(c config) (*writer, error) {
+func open(c config) (libwriter.Instance, error) {
 	if err := os.MkdirAll(filepath.Dir(c.Path), 0o755); err != nil {
-		return nil, fault.New(fault.Invalid, err)
+		return nil, fault.Param("path", "%w", err)
 	}
 	f, err := os.OpenFile(c.Path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/gonutch/crawler/sdk/fault"
 )
 
-func open(t *testing.T, path string, params indexwriter.Params) *libtest.Writer {
+func open(t testing.TB, path string, params indexwriter.Params) *libtest.Writer {
 	t.Helper()
 	p := indexwriter.Params{"path": path}
 	for k, v := range params {
@@ -90,4 +90,8 @@ func TestErrors(t *testing.T) {
 	if got := read(t, path); got != "dear all\n" {
 		t.Errorf("somebody's file was changed: %q", got)
 	}
+}
+
+func BenchmarkWrite(b *testing.B) {
+	libtest.BenchWrite(b, func(b *testing.B) *libtest.Writer { return open(b, filepath.Join(b.TempDir(), "dummy.txt"), nil) })
 }

@@ -1,6 +1,7 @@
 package indexerelastic_test
 
 import (
+	"path/filepath"
 	"testing"
 
 	elastic "github.com/gonutch/crawler/plugins/indexer-elastic"
@@ -9,21 +10,17 @@ import (
 	"github.com/gonutch/crawler/sdk/testengine"
 )
 
-// BenchmarkWrite measures a real OpenSearch with bulk requests of several sizes.
+// BenchmarkWrite measures a real OpenSearch; a batch is one bulk request.
 func BenchmarkWrite(b *testing.B) {
 	s := testengine.Start(b, testengine.OpenSearch, nil)
-	for _, docs := range []string{"50", "250", "1000"} {
-		b.Run("max_bulk_docs="+docs, func(b *testing.B) {
-			libtest.BenchWrite(b, func(b *testing.B) *libtest.Writer {
-				b.Helper()
-				w, err := libtest.OpenWriter(b, elastic.Plugin(), b.TempDir(), indexwriter.Params{
-					"url": s.URL, "index": "bench" + docs, "replicas": "0", "max_bulk_docs": docs, "max_bulk_size": "20MB",
-				})
-				if err != nil {
-					b.Fatal(err)
-				}
-				return w
-			}, 1000)
+	libtest.BenchWrite(b, func(b *testing.B) *libtest.Writer {
+		b.Helper()
+		w, err := libtest.OpenWriter(b, elastic.Plugin(), b.TempDir(), indexwriter.Params{
+			"url": s.URL, "index": "bench" + filepath.Base(b.Name()), "replicas": "0", "max_bulk_docs": "4000", "max_bulk_size": "64MB",
 		})
-	}
+		if err != nil {
+			b.Fatal(err)
+		}
+		return w
+	})
 }

@@ -14,8 +14,6 @@ import (
 	"github.com/gonutch/crawler/sdk/model"
 )
 
-var _ indexwriter.Describer = (*Elastic)(nil)
-
 // property is a field of a mapping.
 type property struct {
 	Type       string
@@ -29,26 +27,22 @@ type mappings map[string]struct {
 	}
 }
 
-// Describe implements indexwriter.Describer.
-func (e *Elastic) Describe(ctx context.Context, name string, sample []model.Document) (*indexwriter.Description, error) {
-	i, err := e.get(name)
-	if err != nil {
-		return nil, err
-	}
+// Describe implements libwriter.Instance.
+func (i *instance) Describe(ctx context.Context, sample []model.Document, d *indexwriter.Description) error {
 	if err := i.identify(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	d := &indexwriter.Description{Server: i.client.Addresses()[0] + "/" + i.cfg.Index, Version: i.server}
+	d.Server, d.Version = i.client.Addresses()[0]+"/"+i.cfg.Index, i.server
 	a, err := i.do(ctx, http.MethodGet, "/_count", nil, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var count struct{ Count int64 }
 	if a.OK() && json.Unmarshal(a.Body, &count) == nil {
 		d.Facts = append(d.Facts, indexwriter.Fact{Name: "documents", Value: strconv.FormatInt(count.Count, 10)})
 	}
 	if a, err = i.do(ctx, http.MethodGet, "/_mapping", nil, nil); err != nil {
-		return nil, err
+		return err
 	}
 	var all mappings
 	if a.OK() {
@@ -63,7 +57,7 @@ func (e *Elastic) Describe(ctx context.Context, name string, sample []model.Docu
 		d.Problems = append(d.Problems, compare(m.Properties, fmt.Sprint(m.Dynamic), sample)...)
 	}
 	d.Problems = slices.Compact(d.Problems)
-	return d, nil
+	return nil
 }
 
 // compare tells for each field the first value of the sample that the mapping

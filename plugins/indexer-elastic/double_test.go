@@ -66,6 +66,8 @@ func (d *double) serve(w http.ResponseWriter, r *http.Request) {
 		}
 	case path == "/_mapping":
 		answer(w, map[string]any{"nutch": d.created})
+	case path == "/_field_caps":
+		answer(w, map[string]any{"fields": map[string]any{}})
 	case path == "/_bulk":
 		d.bulk(w, r, body)
 	case path == "/_refresh":

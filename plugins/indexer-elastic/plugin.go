@@ -7,13 +7,12 @@ package indexerelastic
 import (
 	"context"
 	_ "embed"
-	"sync"
 
 	"github.com/gonutch/crawler/plugins/internal/libindex"
+	"github.com/gonutch/crawler/plugins/internal/libwriter"
 	"github.com/gonutch/crawler/sdk"
 	"github.com/gonutch/crawler/sdk/extension/indexwriter"
 	"github.com/gonutch/crawler/sdk/extension/searcher"
-	"github.com/gonutch/crawler/sdk/fault"
 	"github.com/gonutch/crawler/sdk/setting"
 )
 
@@ -51,82 +50,53 @@ func build(env sdk.Env) (*sdk.Extensions, error) {
 }
 
 // New returns the plugin's one object.
-func New(c Config) *Elastic { return &Elastic{cfg: c, open: map[string]*instance{}} }
+func New(base Config) *Elastic {
+	e := &Elastic{}
+	e.Check = func(_ string, params indexwriter.Params) (func(context.Context) (libwriter.Instance, error), error) {
+		c, err := libindex.Merge(base, params)
+		if err != nil {
+			return nil, err
+		}
+		if err := checkNames(c); err != nil {
+			return nil, err
+		}
+		i := &instance{cfg: c}
+		if i.body, err = i.definition(); err != nil {
+			return nil, err
+		}
+		if i.client, err = libindex.NewClient(c.Server, "ApiKey"); err != nil {
+			return nil, err
+		}
+		return i.open, nil
+	}
+	return e
+}
 
 // Elastic holds the opened instances. It is safe for concurrent use.
 type Elastic struct {
-	cfg Config
-
-	mu   sync.Mutex
-	open map[string]*instance
+	libwriter.Table
 }
 
 type instance struct {
 	cfg    Config
 	client *libindex.Client
-	server string // "opensearch 2.19.6"
+	body   map[string]any // settings and mappings of a new index
+	server string         // "opensearch 2.19.6"
 }
 
-// Open implements indexwriter.Writer: it asks the server who it is and makes
-// the index when it is missing.
-func (e *Elastic) Open(ctx context.Context, name string, params indexwriter.Params) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.open[name] != nil {
-		return nil
-	}
-	c, err := libindex.Merge(e.cfg, params)
-	if err != nil {
-		return err
-	}
-	if err := checkNames(c); err != nil {
-		return err
-	}
-	client, err := libindex.NewClient(c.Server, "ApiKey")
-	if err != nil {
-		return err
-	}
-	i := &instance{cfg: c, client: client}
+// open asks the server who it is and makes the index when it is missing.
+func (i *instance) open(ctx context.Context) (libwriter.Instance, error) {
 	if err := i.prepare(ctx); err != nil {
-		client.Close()
-		return err
-	}
-	e.open[name] = i
-	return nil
-}
-
-func (e *Elastic) get(name string) (*instance, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if i := e.open[name]; i != nil {
-		return i, nil
-	}
-	return nil, fault.Errorf(fault.Invalid, "writer %q is not open", name)
-}
-
-// Close implements indexwriter.Writer.
-func (e *Elastic) Close(_ context.Context, name string) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if i := e.open[name]; i != nil {
 		i.client.Close()
-		delete(e.open, name)
+		return nil, err
 	}
+	return i, nil
+}
+
+// Close implements libwriter.Instance.
+func (i *instance) Close(context.Context) error {
+	i.client.Close()
 	return nil
 }
 
-// Shutdown closes all instances.
-func (e *Elastic) Shutdown() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for name, i := range e.open {
-		i.client.Close()
-		delete(e.open, name)
-	}
-	return nil
-}
-
-var (
-	_ indexwriter.Writer = (*Elastic)(nil)
-	_ searcher.Searcher  = (*Elastic)(nil)
-)
+var _ searcher.Searcher = (*Elastic)(nil)

@@ -185,6 +185,7 @@ func TestWholeRequests(t *testing.T) {
 		{http.StatusServiceUnavailable, fault.Transient},
 		{http.StatusUnauthorized, fault.Denied},
 		{http.StatusForbidden, fault.Denied},
+		{http.StatusNotFound, fault.Permanent},
 		{http.StatusBadRequest, fault.Invalid},
 	} {
 		d := newDouble(t)

@@ -22,11 +22,11 @@ func checkNames(c Config) error {
 		}
 		if n.name == "" || len(n.name) > 255 || strings.ToLower(n.name) != n.name ||
 			strings.ContainsAny(n.name, "\\/*?\"<>| ,#:") || strings.ContainsRune("-_+.", rune(n.name[0])) {
-			return fault.Errorf(fault.Invalid, "parameter %s = %q: want lower case letters, digits, \"-\", \"_\" and \".\", beginning with a letter or digit", n.setting, n.name)
+			return fault.Param(n.setting, "parameter %s = %q: want lower case letters, digits, \"-\", \"_\" and \".\", beginning with a letter or digit", n.setting, n.name)
 		}
 	}
 	if c.DataStream && c.Alias != "" {
-		return fault.Errorf(fault.Invalid, "parameter alias: a data stream gets none")
+		return fault.Param("alias", "parameter alias: a data stream gets none")
 	}
 	return nil
 }
@@ -45,7 +45,7 @@ func (i *instance) prepare(ctx context.Context) error {
 	case a.Status != http.StatusNotFound:
 		return a.Err("look for index "+i.cfg.Index, "")
 	case !i.cfg.Create:
-		return fault.Errorf(fault.Invalid, "there is no index %q on %s: make it, or set create = true", i.cfg.Index, i.client.Addresses()[0])
+		return fault.Param("index", "there is no index %q on %s: make it, or set create = true", i.cfg.Index, i.client.Addresses()[0])
 	}
 	return i.create(ctx)
 }
@@ -72,10 +72,7 @@ func (i *instance) identify(ctx context.Context) error {
 }
 
 func (i *instance) create(ctx context.Context) error {
-	body, err := i.definition()
-	if err != nil {
-		return err
-	}
+	body := i.body
 	if i.cfg.DataStream {
 		return i.createStream(ctx, body)
 	}
@@ -121,29 +118,18 @@ func (i *instance) definition() (map[string]any, error) {
 	}
 	raw, err := os.ReadFile(i.cfg.MappingFile)
 	if err != nil {
-		return nil, fault.Errorf(fault.Invalid, "mapping_file: %w", err)
+		return nil, fault.Param("mapping_file", "mapping_file: %w", err)
 	}
 	var body map[string]any
 	if err := json.Unmarshal(raw, &body); err != nil {
-		return nil, fault.Errorf(fault.Invalid, "mapping_file %s: %w", i.cfg.MappingFile, err)
+		return nil, fault.Param("mapping_file", "mapping_file %s: %w", i.cfg.MappingFile, err)
 	}
 	for k := range body {
 		if k != "settings" && k != "mappings" && k != "aliases" {
-			return nil, fault.Errorf(fault.Invalid, "mapping_file %s: unknown key %q: want settings and mappings", i.cfg.MappingFile, k)
+			return nil, fault.Param("mapping_file", "mapping_file %s: unknown key %q: want settings and mappings", i.cfg.MappingFile, k)
 		}
 	}
 	return body, nil
-}
-
-// textFields are searched by words without a field name, with these weights.
-func (i *instance) textFields() map[string]int {
-	w := map[string]int{"title": 3, "anchor": 2, "content": 1}
-	for _, f := range i.cfg.TextFields {
-		if w[f] == 0 {
-			w[f] = 1
-		}
-	}
-	return w
 }
 
 // fieldType names what the index must be for one of the crawler's fields.
@@ -162,7 +148,7 @@ func (i *instance) readyMapping() map[string]any {
 	for f, t := range fieldTypes() {
 		props[f] = map[string]any{"type": t}
 	}
-	for f := range i.textFields() {
+	for f := range libindex.Weights(i.cfg.TextFields) {
 		m := map[string]any{"type": "text", "analyzer": i.cfg.Analyzer}
 		if f != "content" {
 			m["fields"] = map[string]any{"raw": map[string]any{"type": "keyword", "ignore_above": 1024}}
@@ -199,7 +185,7 @@ func (i *instance) checkMapping(ctx context.Context) error {
 	fits := map[string][]string{
 		"date":  {"date", "date_nanos", "text", "keyword", "wildcard"},
 		"long":  {"long", "integer", "short", "double", "float", "unsigned_long", "text", "keyword"},
-		"float": {"float", "double", "half_float", "scaled_float", "rank_feature", "text", "keyword"},
+		"float": {"float", "double", "half_float", "scaled_float", "rank_feature", "long", "integer", "text", "keyword"}, // whole numbers cut
 	}
 	var wrong []string
 	for name, ix := range indexes {
@@ -208,7 +194,7 @@ func (i *instance) checkMapping(ctx context.Context) error {
 				wrong = append(wrong, fmt.Sprintf("index %s: field %s is of type %s, documents need %s", name, f, p.Type, t))
 			}
 		}
-		for f := range i.textFields() {
+		for f := range libindex.Weights(i.cfg.TextFields) {
 			if p, ok := ix.Mappings.Properties[f]; ok && !slices.Contains([]string{"text", "keyword", "match_only_text", "wildcard", "search_as_you_type"}, p.Type) {
 				wrong = append(wrong, fmt.Sprintf("index %s: field %s is of type %s, documents need text", name, f, p.Type))
 			}

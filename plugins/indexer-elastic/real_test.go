@@ -3,6 +3,9 @@ package indexerelastic_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	elastic "github.com/gonutch/crawler/plugins/indexer-elastic"
+	"github.com/gonutch/crawler/plugins/internal/libtest"
 	"github.com/gonutch/crawler/sdk/extension/indexwriter"
 	"github.com/gonutch/crawler/sdk/extension/searcher"
 	"github.com/gonutch/crawler/sdk/fault"
@@ -18,39 +22,39 @@ import (
 	"github.com/gonutch/crawler/sdk/testengine"
 )
 
-// TestReal does everything with a real OpenSearch, started once.
+// TestReal does everything with a real OpenSearch and a real Elasticsearch, each started once.
 func TestReal(t *testing.T) {
-	s := testengine.Start(t, testengine.OpenSearch, nil)
+	for _, kind := range []testengine.Kind{testengine.OpenSearch, testengine.Elasticsearch} {
+		t.Run(string(kind), func(t *testing.T) { testReal(t, kind) })
+	}
+}
+
+func testReal(t *testing.T, kind testengine.Kind) {
+	s := testengine.Start(t, kind, nil)
 	t.Run("conformance", func(t *testing.T) {
 		url, _ := json.Marshal([]string{s.URL})
 		plugintest.Run(t, elastic.Plugin(), plugintest.Options{Settings: `{"url": ` + string(url) + `, "index": "conformance", "replicas": 0}`})
 	})
-	t.Run("documents", func(t *testing.T) { realDocuments(t, s) })
+	t.Run("documents", func(t *testing.T) { realDocuments(t, s, string(kind)) })
 	t.Run("search", func(t *testing.T) { realSearch(t, s) })
-	t.Run("stream", func(t *testing.T) { realStream(t, s) })
-	t.Run("restart", func(t *testing.T) { realRestart(t, s) })
+	t.Run("facets of another's index", func(t *testing.T) { realForeign(t, s) })
+	if kind == testengine.OpenSearch { // the other has no data streams
+		t.Run("stream", func(t *testing.T) { realStream(t, s) })
+	}
+	t.Run("full", func(t *testing.T) { realFull(t, s) })
+	t.Run("restart", func(t *testing.T) {
+		libtest.EngineRestart(t, open(t, s.URL, indexwriter.Params{"index": "restart", "replicas": "0"}), s.Stop, s.Start)
+	})
 }
 
 func find(t *testing.T, e *elastic.Elastic, q searcher.Query) (*searcher.Result, []string) {
 	t.Helper()
-	if q.Limit == 0 {
-		q.Limit = 100
-	}
-	r, err := e.Search(t.Context(), "main", &q)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ids := []string{}
-	for _, h := range r.Hits {
-		ids = append(ids, h.ID)
-	}
-	slices.Sort(ids)
-	return r, ids
+	return libtest.Find(t, e, q)
 }
 
 // realDocuments: a document field by field, an update, a delete, and documents
 // that don't fit the mapping.
-func realDocuments(t *testing.T, s *testengine.Server) {
+func realDocuments(t *testing.T, s *testengine.Server, name string) {
 	e := open(t, s.URL, indexwriter.Params{"index": "documents", "alias": "pages", "replicas": "0"})
 	long := "http://a/" + strings.Repeat("ü", 600)
 	refused := write(t, e,
@@ -88,7 +92,7 @@ func realDocuments(t *testing.T, s *testengine.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{`field tstamp: "yesterday" is no date (a)`}, desc.Problems); diff != "" || !strings.HasPrefix(desc.Version, "opensearch 2.") || desc.Facts[0].Value != "1" {
+	if diff := cmp.Diff([]string{`field tstamp: "yesterday" is no date (a)`}, desc.Problems); diff != "" || !strings.HasPrefix(desc.Version, name+" ") || desc.Facts[0].Value != "1" {
 		t.Errorf("%s\n%+v", diff, desc)
 	}
 	// The alias is another way to the same index, and opening it again finds it in order.
@@ -99,53 +103,41 @@ func realDocuments(t *testing.T, s *testengine.Server) {
 
 func realSearch(t *testing.T, s *testengine.Server) {
 	e := open(t, s.URL, indexwriter.Params{"index": "search", "replicas": "0"})
-	write(t, e,
-		add("http://a/1", map[string][]string{"title": {"Window functions"}, "content": {"A window function performs a calculation across rows."}, "host": {"a"}, "lang": {"en"}}),
-		add("http://a/2", map[string][]string{"title": {"Tables"}, "content": {"The rows of a table; see the window."}, "host": {"a"}}),
-		add("http://b/3", map[string][]string{"title": {"Other"}, "content": {"nothing"}, "anchor": {"about window frames"}, "host": {"b"}}),
-	)
-	for _, c := range []struct {
-		q    string
-		want []string
-	}{
-		{"", []string{"http://a/1", "http://a/2", "http://b/3"}},
-		{"window", []string{"http://a/1", "http://a/2", "http://b/3"}},
-		{"window rows", []string{"http://a/1", "http://a/2"}},
-		{"tables window", []string{"http://a/2"}}, // words from different fields
-		{"window -rows", []string{"http://b/3"}},
-		{`"window function"`, []string{"http://a/1"}},
-		{"title:other", []string{"http://b/3"}},
-		{"host:a", []string{"http://a/1", "http://a/2"}},
-		{"func*", []string{"http://a/1"}},
-		{"absent", []string{}},
-	} {
-		if _, ids := find(t, e, searcher.Query{Text: c.q}); !slices.Equal(ids, c.want) {
-			t.Errorf("%q: %v, want %v", c.q, ids, c.want)
-		}
-	}
-	r, _ := find(t, e, searcher.Query{Text: "window", Facets: []string{"host", "lang", "title"}, Limit: 1})
-	want := map[string][]searcher.FacetValue{
-		"host": {{Value: "a", Count: 2}, {Value: "b", Count: 1}}, "lang": {{Value: "en", Count: 1}},
-		"title": {{Value: "Other", Count: 1}, {Value: "Tables", Count: 1}, {Value: "Window functions", Count: 1}},
-	}
-	if diff := cmp.Diff(want, r.Facets); diff != "" {
-		t.Error(diff)
-	}
-	if r.Total != 3 || len(r.Hits) != 1 {
-		t.Errorf("%d hits of %d, want 1 of 3", len(r.Hits), r.Total)
-	}
-	r, _ = find(t, e, searcher.Query{Text: "functions"})
-	if diff := cmp.Diff(map[string][]string{"title": {"Window \x01functions\x02"}, "content": {"A window function performs a calculation across rows."}}, r.Hits[0].Snippets); diff != "" {
-		t.Error(diff)
-	}
-	r, ids := find(t, e, searcher.Query{Text: "window", Offset: 1})
-	if len(ids) != 2 || r.Total != 3 {
-		t.Errorf("second page: %v", ids)
+	libtest.EngineSearch(t, e)
+	r, _ := find(t, e, searcher.Query{Facets: []string{"title"}})
+	if d := cmp.Diff([]searcher.FacetValue{{Value: "Other", Count: 1}, {Value: "Tables", Count: 1}, {Value: "Window functions", Count: 1}}, r.Facets["title"]); d != "" {
+		t.Error(d)
 	}
 	for _, bad := range []string{"((", `"open`, "title:[a"} {
 		if _, err := e.Search(t.Context(), "main", &searcher.Query{Text: bad}); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), bad) {
 			t.Errorf("%q: %v", bad, err)
 		}
+	}
+}
+
+// realForeign: facets of indexes that others made, with dates as keywords or whatever the server
+// makes of the first document.
+func realForeign(t *testing.T, s *testengine.Server) {
+	mapping := filepath.Join(t.TempDir(), "mapping.json")
+	text := `{"settings": {"number_of_replicas": 0}, "mappings": {"properties": {"date": {"type": "keyword"}, "tstamp": {"type": "text", "fields": {"raw": {"type": "keyword"}}}}}}`
+	if err := os.WriteFile(mapping, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := open(t, s.URL, indexwriter.Params{"index": "foreign", "mapping_file": mapping, "text_fields": "host"})
+	for k, date := range []string{"2025-11-30T10:00:00Z", "2026-01-02T03:04:05.678Z", "2026-01-31T00:00:00Z", "soon", "12"} {
+		refused := write(t, e, add(fmt.Sprint("http://a/", k), map[string][]string{"date": {date}, "tstamp": {date}, "host": {"a"}, "title": {"One"}}))
+		if refused[0] != "" {
+			t.Error(refused)
+		}
+	}
+	r, ids := find(t, e, searcher.Query{Facets: []string{"date", "tstamp", "lastModified", "host", "title"}})
+	dates := []searcher.FacetValue{{Value: "2026-01", Count: 2}, {Value: "2025-11", Count: 1}}
+	want := map[string][]searcher.FacetValue{"date": dates, "tstamp": dates, "lastModified": {}, "host": {{Value: "a", Count: 5}}, "title": {{Value: "One", Count: 5}}}
+	if d := cmp.Diff(want, r.Facets); d != "" || len(ids) != 5 {
+		t.Errorf("%v (-want +got):\n%s", ids, d)
+	}
+	if r, _ := find(t, e, searcher.Query{Text: "host:b", Facets: []string{"date"}}); len(r.Facets["date"]) != 0 {
+		t.Errorf("facets of no document: %v", r.Facets)
 	}
 }
 
@@ -171,22 +163,42 @@ func realStream(t *testing.T, s *testengine.Server) {
 	}
 }
 
-// realRestart: a server that goes away is a transient error, and the same batch
-// sent again when it is back loses and doubles nothing.
-func realRestart(t *testing.T, s *testengine.Server) {
-	e := open(t, s.URL, indexwriter.Params{"index": "restart", "replicas": "0"})
-	var batch []indexwriter.Op
-	for n := range 300 {
-		batch = append(batch, add(fmt.Sprint("http://a/", n), map[string][]string{"title": {"x"}}))
+// realFull: an index that is blocked, as the server blocks it when its disk is full or an operator
+// does, puts everything off until the block is lifted.
+func realFull(t *testing.T, s *testengine.Server) {
+	e := open(t, s.URL, indexwriter.Params{"index": "full", "replicas": "0", "retries": "0"})
+	write(t, e, add("http://a/1", nil), add("http://a/2", nil))
+	block := func(setting, value string) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, s.URL+"/full/_settings", strings.NewReader(`{"index.blocks.`+setting+`": `+value+`}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			t.Fatal(resp.Status)
+		}
 	}
-	write(t, e, batch[:200]...)
-	s.Stop()
-	if _, err := e.Write(t.Context(), "main", batch[100:]); !fault.Is(err, fault.Transient) {
-		t.Fatalf("got %v, want a transient error", err)
+	for _, setting := range []string{"read_only_allow_delete", "write"} {
+		block(setting, "true")
+		results, err := e.Write(t.Context(), "main", []indexwriter.Op{add("http://a/1", map[string][]string{"title": {"new"}}), add("http://a/3", nil), del("http://a/2")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, r := range results {
+			if !r.Later || !strings.Contains(r.Rejected, "block") {
+				t.Errorf("%s: operation %d: %+v", setting, k, r)
+			}
+		}
+		block(setting, "null")
 	}
-	s.Start()
-	write(t, e, batch[100:]...)
-	if r, _ := find(t, e, searcher.Query{}); r.Total != 300 {
-		t.Errorf("%d documents, want 300", r.Total)
+	write(t, e, add("http://a/1", nil), add("http://a/3", nil), del("http://a/2"))
+	if _, ids := find(t, e, searcher.Query{}); !slices.Equal(ids, []string{"http://a/1", "http://a/3"}) {
+		t.Errorf("afterwards: %v", ids)
 	}
 }

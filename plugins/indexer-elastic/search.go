@@ -16,38 +16,28 @@ import (
 	"github.com/gonutch/crawler/sdk/fault"
 )
 
-// Limits of one query: the server's own window is 10,000 hits.
-const (
-	maxLimit  = 1000
-	maxWindow = 10_000
-	maxFacet  = 100
-)
-
-const snippetLength = 240
-
-// The server trims control characters off fragments, so matches are marked with
-// private characters and become \x01 and \x02 here.
-const (
-	markStart = "\ue000"
-	markEnd   = "\ue001"
-)
-
 // Search implements searcher.Searcher with a query_string query: words must all
 // occur, in whichever text field; -word must not, "a phrase", field:word, word~
 // and word* work as the server documents them.
 func (e *Elastic) Search(ctx context.Context, name string, q *searcher.Query) (*searcher.Result, error) {
-	i, err := e.get(name)
+	in, err := e.Get(name)
 	if err != nil {
 		return nil, err
 	}
-	limit := q.Limit
-	if limit <= 0 {
-		limit = 10
+	i := in.(*instance)
+	limit, err := libindex.Limit(q)
+	if err != nil {
+		return nil, err
 	}
-	if q.Offset < 0 || limit > maxLimit || q.Offset+limit > maxWindow {
-		return nil, fault.Errorf(fault.Invalid, "offset %d, limit %d: the limit may be %d, the sum of both %d", q.Offset, limit, maxLimit, maxWindow)
+	body := i.request(q, limit)
+	aggs, err := i.aggregations(ctx, q.Facets, body["query"])
+	if err != nil {
+		return nil, err
 	}
-	a, err := i.do(ctx, http.MethodPost, "/_search", url.Values{"ignore_unavailable": {"true"}}, i.request(q, limit))
+	if aggs != nil {
+		body["aggs"] = aggs
+	}
+	a, err := i.do(ctx, http.MethodPost, "/_search", url.Values{"ignore_unavailable": {"true"}}, body)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +48,7 @@ func (e *Elastic) Search(ctx context.Context, name string, q *searcher.Query) (*
 }
 
 func (i *instance) request(q *searcher.Query, limit int) map[string]any {
-	weights := i.textFields()
+	weights := libindex.Weights(i.cfg.TextFields)
 	fields := make([]string, 0, len(weights))
 	for _, f := range slices.Sorted(maps.Keys(weights)) {
 		fields = append(fields, f+"^"+strconv.Itoa(weights[f]))
@@ -69,27 +59,15 @@ func (i *instance) request(q *searcher.Query, limit int) map[string]any {
 			"query": libindex.Clean(q.Text), "fields": fields, "type": "cross_fields", "default_operator": "AND", "lenient": true, "allow_leading_wildcard": false,
 		}}
 	}
-	body := map[string]any{
+	return map[string]any{
 		"query": query, "from": q.Offset, "size": limit, "track_total_hits": true,
 		"_source": map[string]any{"excludes": []string{"content"}},
 		"highlight": map[string]any{
-			"pre_tags": []string{markStart}, "post_tags": []string{markEnd}, "fragment_size": snippetLength, "number_of_fragments": 2, "no_match_size": snippetLength,
+			"pre_tags": []string{libindex.MarkStart}, "post_tags": []string{libindex.MarkEnd}, "fragment_size": libindex.SnippetLength, "number_of_fragments": 2, "no_match_size": libindex.SnippetLength,
 			"require_field_match": false,
 			"fields":              map[string]any{"title": map[string]any{"number_of_fragments": 0, "no_match_size": 0}, "content": map[string]any{}},
 		},
 	}
-	if len(q.Facets) > 0 {
-		aggs := map[string]any{}
-		for _, f := range q.Facets {
-			field := f
-			if _, text := weights[f]; text && f != "content" {
-				field += ".raw"
-			}
-			aggs[f] = map[string]any{"terms": map[string]any{"field": field, "size": maxFacet}}
-		}
-		body["aggs"] = aggs
-	}
-	return body
 }
 
 // searchReason is the server's word about a query it can't read, without the
@@ -117,13 +95,7 @@ func result(body []byte, facets []string) (*searcher.Result, error) {
 				Highlight map[string][]string
 			}
 		}
-		Aggregations map[string]struct {
-			Buckets []struct {
-				Key      any
-				KeyText  string `json:"key_as_string"`
-				DocCount int    `json:"doc_count"`
-			}
-		}
+		Aggregations map[string]struct{ Buckets json.RawMessage }
 	}
 	if err := json.Unmarshal(body, &r); err != nil {
 		return nil, fault.Errorf(fault.Transient, "search answer: %w", err)
@@ -131,10 +103,9 @@ func result(body []byte, facets []string) (*searcher.Result, error) {
 	out := &searcher.Result{Total: r.Hits.Total.Value, Hits: make([]searcher.Hit, len(r.Hits.Hits))}
 	for k, h := range r.Hits.Hits {
 		hit := searcher.Hit{ID: h.ID, Score: h.Score, Fields: map[string][]string{}, Snippets: h.Highlight}
-		marks := strings.NewReplacer(markStart, "\x01", markEnd, "\x02")
 		for _, fragments := range hit.Snippets {
 			for n := range fragments {
-				fragments[n] = marks.Replace(fragments[n])
+				fragments[n] = libindex.Marks(fragments[n])
 			}
 		}
 		for f, v := range h.Source {
@@ -151,13 +122,9 @@ func result(body []byte, facets []string) (*searcher.Result, error) {
 		if out.Facets == nil {
 			out.Facets = map[string][]searcher.FacetValue{}
 		}
-		list := []searcher.FacetValue{}
-		for _, b := range r.Aggregations[f].Buckets {
-			v := searcher.FacetValue{Value: b.KeyText, Count: b.DocCount}
-			if v.Value == "" {
-				v.Value = strings.Join(libindex.Values(b.Key), "")
-			}
-			list = append(list, v)
+		list, err := counted(r.Aggregations[f].Buckets)
+		if err != nil {
+			return nil, fault.Errorf(fault.Transient, "search answer: facet %s: %w", f, err)
 		}
 		out.Facets[f] = list
 	}

@@ -39,14 +39,10 @@ type line struct {
 	stop bool // ends the bulk request before it: a data stream's delete
 }
 
-// Write implements indexwriter.Writer: bulk requests of at most max_bulk_docs
+// Write implements libwriter.Instance: bulk requests of at most max_bulk_docs
 // operations and max_bulk_size bytes. Items that the server can't take now are
 // sent again, alone, and when it stays so are refused for now.
-func (e *Elastic) Write(ctx context.Context, name string, ops []indexwriter.Op) ([]indexwriter.Result, error) {
-	i, err := e.get(name)
-	if err != nil {
-		return nil, err
-	}
+func (i *instance) Write(ctx context.Context, ops []indexwriter.Op) ([]indexwriter.Result, error) {
 	results := make([]indexwriter.Result, len(ops))
 	var bulk []line
 	size := 0
@@ -125,8 +121,20 @@ func document(d *model.Document) map[string]any {
 	if fields["id"] == nil {
 		fields["id"] = libindex.Clean(d.ID)
 	}
-	fields["boost"] = d.Boost
+	fields["boost"] = decimal(d.Boost)
 	return fields
+}
+
+// decimal is a number that always has a decimal point: an index that does not know its field yet
+// makes it one for such numbers, not for whole ones.
+type decimal float64
+
+func (d decimal) MarshalJSON() ([]byte, error) {
+	b, err := json.Marshal(float64(d))
+	if err == nil && !bytes.ContainsAny(b, ".e") {
+		b = append(b, '.', '0')
+	}
+	return b, err
 }
 
 // timestamp is when a document was fetched, for a data stream.
@@ -195,6 +203,8 @@ func (i *instance) bulkOnce(ctx context.Context, lines []line, results []indexwr
 		return nil, 0, nil
 	case a.Again():
 		return lines, a.RetryAfter, a.Err("bulk request", reason(a.Body))
+	case a.Status == http.StatusNotFound: // nothing is wrong with the documents
+		return nil, 0, fault.New(fault.Permanent, a.Err("bulk request", reason(a.Body)))
 	case !a.OK():
 		return nil, 0, a.Err("bulk request", reason(a.Body))
 	}
@@ -220,7 +230,10 @@ func judge(body []byte, lines []line, results []indexwriter.Result) ([]line, err
 				verb == "create" && r.Status == http.StatusConflict: // a data stream has this version
 				results[lines[k].op] = indexwriter.Result{}
 			default:
-				later := r.Status == http.StatusTooManyRequests || r.Status/100 == 5
+				// A block (a full disk, a read-only index) is lifted, by the server or an operator, and a
+				// missing index is made.
+				blocked := r.Error != nil && (r.Error.Type == "cluster_block_exception" || r.Error.Type == "index_not_found_exception")
+				later := r.Status == http.StatusTooManyRequests || r.Status/100 == 5 || blocked
 				if later {
 					left = append(left, lines[k])
 				}
@@ -251,12 +264,11 @@ func (i *instance) deleteVersions(ctx context.Context, id string) error {
 	return a.Err("delete from data stream", reason(a.Body))
 }
 
-// Commit implements indexwriter.Writer. What a bulk request was answered for is
+// Commit implements libwriter.Instance. What a bulk request was answered for is
 // durable (the server's translog); it becomes visible here.
-func (e *Elastic) Commit(ctx context.Context, name string) error {
-	i, err := e.get(name)
-	if err != nil || !i.cfg.Refresh {
-		return err
+func (i *instance) Commit(ctx context.Context) error {
+	if !i.cfg.Refresh {
+		return nil
 	}
 	return i.client.Retry(ctx, func() (bool, time.Duration, error) {
 		a, err := i.do(ctx, http.MethodPost, "/_refresh", nil, nil)

@@ -32,20 +32,15 @@ func build(env sdk.Env) (*sdk.Extensions, error) {
 	if err := env.Settings.Decode(&base); err != nil {
 		return nil, err
 	}
-	t := &libwriter.Table{Make: func(_ context.Context, name string, params indexwriter.Params) (libwriter.Instance, error) {
+	t := &libwriter.Table{Check: func(name string, params indexwriter.Params) (func(context.Context) (libwriter.Instance, error), error) {
 		c, err := libindex.Merge(base, params)
 		if err != nil {
 			return nil, err
 		}
-		dir, err := libwriter.Folder(c.Path, env.DataDir, name)
-		if err != nil {
-			return nil, err
-		}
-		files, err := libwriter.OpenFiles(dir, "jsonl", int64(c.MaxSize), c.Gzip)
-		if err != nil {
-			return nil, err
-		}
-		return &writer{files}, nil
+		return func(context.Context) (libwriter.Instance, error) {
+			files, err := libwriter.OpenFolder(c.Path, env.DataDir, name, "jsonl", int64(c.MaxSize), c.Gzip)
+			return &writer{files}, err
+		}, nil
 	}}
 	return &sdk.Extensions{IndexWriter: t, Close: t.Shutdown}, nil
 }
@@ -75,4 +70,4 @@ func (w *writer) Describe(_ context.Context, _ []model.Document, d *indexwriter.
 	return nil
 }
 
-func (w *writer) Close(context.Context) error { return w.files.Discard() }
+func (w *writer) Close(context.Context) error { return w.files.Close() }

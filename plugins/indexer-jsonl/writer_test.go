@@ -57,6 +57,7 @@ func TestRotation(t *testing.T) {
 	w.MustCommit(t)
 	w.MustCommit(t)
 	w.MustWrite(t, libtest.Add("4"))
+	w.Kill()
 	// As kill -9 leaves it: a file with half a line.
 	if err := os.WriteFile(filepath.Join(path, "00000009.jsonl.part"), []byte(`{"op":"ad`), 0o600); err != nil {
 		t.Fatal(err)
@@ -79,6 +80,32 @@ func TestRotation(t *testing.T) {
 		}
 	}
 	if d := cmp.Diff([]string{"1", "2", "3", "5"}, ids); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestForeignFiles: what others have in the folder, half-made files too, stays there and counts for nothing.
+func TestForeignFiles(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "out")
+	want := map[string]string{"holiday.mp4.part": "a", "00000007.csv.part": "b", "00000008.csv": "c", "9": "d"}
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range want {
+		if err := os.WriteFile(filepath.Join(path, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := open(t, dir, indexwriter.Params{"path": path})
+	w.MustWrite(t, libtest.Delete("x"))
+	w.MustCommit(t)
+	got := libtest.Files(t, path)
+	if got["00000001.jsonl"] == "" {
+		t.Errorf("no file 1: %v", got)
+	}
+	delete(got, "00000001.jsonl")
+	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
 }
@@ -112,5 +139,19 @@ func TestErrors(t *testing.T) {
 }
 
 func BenchmarkWrite(b *testing.B) {
-	libtest.BenchWrite(b, func(b *testing.B) *libtest.Writer { return open(b, b.TempDir(), nil) }, 250)
+	libtest.BenchWrite(b, func(b *testing.B) *libtest.Writer { return open(b, b.TempDir(), nil) })
+}
+
+// TestOneFolder: two writers never write into one folder.
+func TestOneFolder(t *testing.T) {
+	dir, path := t.TempDir(), t.TempDir()
+	params := indexwriter.Params{"path": path}
+	w := open(t, dir, params)
+	if _, err := libtest.OpenWriter(t, indexerjsonl.Plugin(), dir, params); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), path) {
+		t.Errorf("a second writer: %v", err)
+	}
+	w.MustWrite(t, libtest.Add("1"))
+	w.MustCommit(t)
+	w.Kill()
+	open(t, dir, params).MustCommit(t)
 }

@@ -49,12 +49,16 @@ type config struct {
 }
 
 func build(sdk.Env) (*sdk.Extensions, error) {
-	t := &libwriter.Table{Make: func(ctx context.Context, _ string, params indexwriter.Params) (libwriter.Instance, error) {
+	t := &libwriter.Table{Check: func(_ string, params indexwriter.Params) (func(context.Context) (libwriter.Instance, error), error) {
 		c, err := libindex.Merge(config{}, params)
 		if err != nil {
 			return nil, err
 		}
-		return open(ctx, c)
+		opts, err := c.options()
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context) (libwriter.Instance, error) { return open(ctx, c, opts) }, nil
 	}}
 	return &sdk.Extensions{IndexWriter: t, Close: t.Shutdown}, nil
 }
@@ -64,17 +68,7 @@ type writer struct {
 	client *kgo.Client
 }
 
-func open(ctx context.Context, c config) (*writer, error) {
-	switch {
-	case c.Topic == "":
-		return nil, fault.Errorf(fault.Invalid, "topic is missing")
-	case len(c.Brokers) == 0:
-		return nil, fault.Errorf(fault.Invalid, "brokers is empty")
-	}
-	opts, err := c.options()
-	if err != nil {
-		return nil, fault.New(fault.Invalid, err)
-	}
+func open(ctx context.Context, c config, opts []kgo.Opt) (libwriter.Instance, error) {
 	client, err := kgo.NewClient(opts...)
 	if err != nil {
 		return nil, fault.New(fault.Invalid, err)
@@ -87,17 +81,27 @@ func open(ctx context.Context, c config) (*writer, error) {
 	return w, nil
 }
 
+// options checks the parameters.
 func (c *config) options() ([]kgo.Opt, error) {
+	switch {
+	case c.Topic == "":
+		return nil, fault.Param("topic", "topic is missing")
+	case len(c.Brokers) == 0:
+		return nil, fault.Param("brokers", "brokers is empty")
+	}
 	compression, ok := map[string]kgo.CompressionCodec{
 		"none": kgo.NoCompression(), "gzip": kgo.GzipCompression(), "snappy": kgo.SnappyCompression(), "lz4": kgo.Lz4Compression(), "zstd": kgo.ZstdCompression(),
 	}[c.Compression]
 	if !ok {
-		return nil, fmt.Errorf("compression = %q is unknown", c.Compression)
+		return nil, fault.Param("compression", "compression = %q is unknown", c.Compression)
 	}
 	opts := []kgo.Opt{
 		kgo.SeedBrokers(c.Brokers...), kgo.DefaultProduceTopic(c.Topic), kgo.ProducerBatchCompression(compression), kgo.ClientID("crawler"),
 		kgo.ProducerBatchMaxBytes(int32(min(int64(c.MaxMessage), 1<<30))), //nolint:gosec // bounded
 		kgo.RecordDeliveryTimeout(c.Timeout.D()), kgo.RequestTimeoutOverhead(c.Timeout.D()), kgo.DialTimeout(c.Timeout.D()),
+		// A producer that numbers its records never gives up what may have reached a broker that then
+		// died, so that a call would hang. Records may come twice here; their order counts.
+		kgo.DisableIdempotentWrite(), kgo.MaxProduceRequestsInflightPerBroker(1),
 		kgo.ProduceRequestTimeout(c.Timeout.D()), kgo.RetryTimeout(c.Timeout.D()), kgo.UnknownTopicRetries(2),
 	}
 	switch c.SASL {
@@ -109,7 +113,7 @@ func (c *config) options() ([]kgo.Opt, error) {
 	case "scram-sha-512":
 		opts = append(opts, kgo.SASL(scram.Auth{User: c.Username, Pass: c.Password}.AsSha512Mechanism()))
 	default:
-		return nil, fmt.Errorf("sasl = %q is unknown", c.SASL)
+		return nil, fault.Param("sasl", "sasl = %q is unknown", c.SASL)
 	}
 	if !c.TLS && c.CAFile == "" {
 		return opts, nil
@@ -118,11 +122,11 @@ func (c *config) options() ([]kgo.Opt, error) {
 	if c.CAFile != "" {
 		pem, err := os.ReadFile(c.CAFile)
 		if err != nil {
-			return nil, fmt.Errorf("ca_file: %w", err)
+			return nil, fault.Param("ca_file", "ca_file: %w", err)
 		}
 		conf.RootCAs = x509.NewCertPool()
 		if !conf.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("ca_file: %s holds no PEM certificate", c.CAFile)
+			return nil, fault.Param("ca_file", "ca_file: %s holds no PEM certificate", c.CAFile)
 		}
 	}
 	return append(opts, kgo.DialTLSConfig(conf)), nil

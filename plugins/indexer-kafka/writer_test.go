@@ -145,5 +145,5 @@ func TestDescribe(t *testing.T) {
 }
 
 func BenchmarkWrite(b *testing.B) {
-	libtest.BenchWrite(b, func(b *testing.B) *libtest.Writer { return open(b, serve(b), nil) }, 50, 250, 1000)
+	libtest.BenchWrite(b, func(b *testing.B) *libtest.Writer { return open(b, serve(b), nil) })
 }

@@ -40,7 +40,7 @@ func build(env sdk.Env) (*sdk.Extensions, error) {
 	if err := env.Settings.Decode(&base); err != nil {
 		return nil, err
 	}
-	t := &libwriter.Table{Make: func(_ context.Context, name string, params indexwriter.Params) (libwriter.Instance, error) {
+	t := &libwriter.Table{Check: func(name string, params indexwriter.Params) (func(context.Context) (libwriter.Instance, error), error) {
 		c, err := libindex.Merge(base, params)
 		if err != nil {
 			return nil, err
@@ -49,12 +49,10 @@ func build(env sdk.Env) (*sdk.Extensions, error) {
 		if err := w.makeSchema(); err != nil {
 			return nil, err
 		}
-		dir, err := libwriter.Folder(c.Path, env.DataDir, name)
-		if err != nil {
-			return nil, err
-		}
-		w.files, err = libwriter.OpenFiles(dir, "parquet", int64(c.MaxSize), false)
-		return w, err
+		return func(context.Context) (libwriter.Instance, error) {
+			w.files, err = libwriter.OpenFolder(c.Path, env.DataDir, name, "parquet", int64(c.MaxSize), false)
+			return w, err
+		}, nil
 	}}
 	return &sdk.Extensions{IndexWriter: t, Close: t.Shutdown}, nil
 }
@@ -81,7 +79,7 @@ func (w *writer) makeSchema() error {
 	for _, f := range w.Fields {
 		name, list := strings.CutSuffix(strings.TrimSpace(f), "[]")
 		if name == "" || group[name] != nil {
-			return fault.Errorf(fault.Invalid, "fields: %q is empty or there twice (op, id and boost are always there)", f)
+			return fault.Param("fields", "fields: %q is empty or there twice (op, id and boost are always there)", f)
 		}
 		group[name] = parquet.Optional(parquet.String())
 		if list {
@@ -90,7 +88,7 @@ func (w *writer) makeSchema() error {
 	}
 	codecs := map[string]compress.Codec{"none": &parquet.Uncompressed, "gzip": &parquet.Gzip, "snappy": &parquet.Snappy, "zstd": &parquet.Zstd}
 	if w.codec = codecs[w.Compression]; w.codec == nil {
-		return fault.Errorf(fault.Invalid, "compression = %q is unknown", w.Compression)
+		return fault.Param("compression", "compression = %q is unknown", w.Compression)
 	}
 	w.schema = parquet.NewSchema("document", group)
 	for _, path := range w.schema.Columns() {
@@ -204,4 +202,4 @@ func (w *writer) Describe(_ context.Context, _ []model.Document, d *indexwriter.
 	return nil
 }
 
-func (w *writer) Close(context.Context) error { return w.files.Discard() }
+func (w *writer) Close(context.Context) error { return w.files.Close() }

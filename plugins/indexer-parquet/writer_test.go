@@ -114,5 +114,5 @@ func TestErrors(t *testing.T) {
 }
 
 func BenchmarkWrite(b *testing.B) {
-	libtest.BenchWrite(b, func(b *testing.B) *libtest.Writer { return open(b, nil) }, 250)
+	libtest.BenchWrite(b, func(b *testing.B) *libtest.Writer { return open(b, nil) })
 }

@@ -30,7 +30,7 @@ type config struct {
 }
 
 func build(sdk.Env) (*sdk.Extensions, error) {
-	t := &libwriter.Table{Make: func(ctx context.Context, _ string, params indexwriter.Params) (libwriter.Instance, error) {
+	t := &libwriter.Table{Check: func(_ string, params indexwriter.Params) (func(context.Context) (libwriter.Instance, error), error) {
 		c, err := libindex.Merge(config{}, params)
 		if err != nil {
 			return nil, err
@@ -39,7 +39,9 @@ func build(sdk.Env) (*sdk.Extensions, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &writer{config: c, client: client}, client.Connect(ctx)
+		return func(ctx context.Context) (libwriter.Instance, error) {
+			return &writer{config: c, client: client}, client.Connect(ctx)
+		}, nil
 	}}
 	return &sdk.Extensions{IndexWriter: t, Close: t.Shutdown}, nil
 }
@@ -95,7 +97,7 @@ func (w *writer) message(ops []indexwriter.Op) (m libamqp.Message, err error) {
 func (w *writer) Commit(context.Context) error { return nil }
 
 func (w *writer) Describe(ctx context.Context, _ []model.Document, d *indexwriter.Description) error {
-	d.Server = w.client.Server()
+	d.Server = fmt.Sprintf("%s exchange %q queue %q", w.client.Server(), w.ExchangeName, w.QueueName)
 	return w.client.Connect(ctx)
 }
 

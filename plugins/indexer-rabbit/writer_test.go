@@ -10,12 +10,12 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	indexerrabbit "github.com/gonutch/crawler/plugins/indexer-rabbit"
-	"github.com/gonutch/crawler/plugins/internal/libamqp/amqptest"
 	"github.com/gonutch/crawler/plugins/internal/libtest"
 	"github.com/gonutch/crawler/plugins/internal/libwriter"
 	"github.com/gonutch/crawler/sdk/extension/indexwriter"
 	"github.com/gonutch/crawler/sdk/fault"
 	"github.com/gonutch/crawler/sdk/plugintest"
+	"github.com/gonutch/crawler/sdk/testengine"
 )
 
 func open(t testing.TB, uri string, params indexwriter.Params) *libtest.Writer {
@@ -56,7 +56,7 @@ func take(t *testing.T, uri, queue string) []amqp.Delivery {
 
 // TestRabbit runs all that needs a broker over one.
 func TestRabbit(t *testing.T) {
-	uri := amqptest.Start(t)
+	uri := testengine.Start(t, testengine.RabbitMQ, nil).URL
 	t.Run("conformance", func(t *testing.T) {
 		plugintest.Run(t, indexerrabbit.Plugin(), plugintest.Options{Params: map[string]string{"server_uri": uri, "queue_name": "suite"}})
 	})
@@ -122,6 +122,6 @@ func TestErrors(t *testing.T) {
 }
 
 func BenchmarkWrite(b *testing.B) {
-	uri := amqptest.Start(b)
-	libtest.BenchWrite(b, func(b *testing.B) *libtest.Writer { return open(b, uri, nil) }, 50, 250)
+	uri := testengine.Start(b, testengine.RabbitMQ, nil).URL
+	libtest.BenchWrite(b, func(b *testing.B) *libtest.Writer { return open(b, uri, nil) })
 }

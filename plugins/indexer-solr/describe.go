@@ -18,24 +18,17 @@ import (
 	"github.com/gonutch/crawler/sdk/model"
 )
 
-var _ indexwriter.Describer = (*Solr)(nil)
-
-// Describe implements indexwriter.Describer.
-func (s *Solr) Describe(ctx context.Context, name string, sample []model.Document) (*indexwriter.Description, error) {
-	i, err := s.get(name)
-	if err != nil {
-		return nil, err
-	}
-	d := &indexwriter.Description{}
+// Describe implements libwriter.Instance.
+func (i *instance) Describe(ctx context.Context, sample []model.Document, d *indexwriter.Description) error {
 	var servers []string
 	for _, t := range i.targets {
 		servers = append(servers, strings.TrimSuffix(t.name()+"/"+t.cfg.Collection, "/"))
 		sc, err := t.schema(ctx)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if sc == nil {
-			return nil, fault.Errorf(fault.Invalid, "there is no core or collection %q on %s any more", t.cfg.Collection, t.name())
+			return fault.Errorf(fault.Invalid, "there is no core or collection %q on %s any more", t.cfg.Collection, t.name())
 		}
 		d.Problems = append(d.Problems, sc.compare(sample, i.cfg.WeightField)...)
 		if n, err := t.count(ctx); err == nil {
@@ -45,7 +38,7 @@ func (s *Solr) Describe(ctx context.Context, name string, sample []model.Documen
 	d.Problems = slices.Compact(d.Problems)
 	d.Server = strings.Join(servers, ", ")
 	d.Version = i.targets[0].version(ctx)
-	return d, nil
+	return nil
 }
 
 func (t *target) count(ctx context.Context) (uint64, error) {

@@ -7,9 +7,9 @@ import (
 	"context"
 	"embed"
 	"errors"
-	"sync"
 
 	"github.com/gonutch/crawler/plugins/internal/libindex"
+	"github.com/gonutch/crawler/plugins/internal/libwriter"
 	"github.com/gonutch/crawler/sdk"
 	"github.com/gonutch/crawler/sdk/extension/indexwriter"
 	"github.com/gonutch/crawler/sdk/extension/searcher"
@@ -55,14 +55,25 @@ func build(env sdk.Env) (*sdk.Extensions, error) {
 }
 
 // New returns the plugin's one object.
-func New(c Config) *Solr { return &Solr{cfg: c, open: map[string]*instance{}} }
+func New(base Config) *Solr {
+	s := &Solr{}
+	s.Check = func(_ string, params indexwriter.Params) (func(context.Context) (libwriter.Instance, error), error) {
+		c, err := libindex.Merge(base, params)
+		if err != nil {
+			return nil, err
+		}
+		i, err := newInstance(c)
+		if err != nil {
+			return nil, err
+		}
+		return i.open, nil
+	}
+	return s
+}
 
 // Solr holds the opened instances. It is safe for concurrent use.
 type Solr struct {
-	cfg Config
-
-	mu   sync.Mutex
-	open map[string]*instance
+	libwriter.Table
 }
 
 // instance has one target that gets everything for each Solr of its own, and
@@ -77,30 +88,15 @@ type target struct {
 	client *libindex.Client
 }
 
-// Open implements indexwriter.Writer: it looks for the collection, makes it if
-// it may, and checks the schema.
-func (s *Solr) Open(ctx context.Context, name string, params indexwriter.Params) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.open[name] != nil {
-		return nil
-	}
-	c, err := libindex.Merge(s.cfg, params)
-	if err != nil {
-		return err
-	}
-	i, err := newInstance(c)
-	if err != nil {
-		return err
-	}
+// open looks for the collection, makes it if it may, and checks the schema.
+func (i *instance) open(ctx context.Context) (libwriter.Instance, error) {
 	for _, t := range i.targets {
 		if err := t.prepare(ctx); err != nil {
 			i.close()
-			return err
+			return nil, err
 		}
 	}
-	s.open[name] = i
-	return nil
+	return i, nil
 }
 
 func newInstance(c Config) (*instance, error) {
@@ -118,7 +114,7 @@ func newInstance(c Config) (*instance, error) {
 		client, err := libindex.NewClient(server, "Bearer")
 		if err != nil {
 			if c.Type == "cloud" {
-				err = fault.Errorf(fault.Invalid, "%w (in a cloud, too, url names Solr's nodes, not ZooKeeper's)", err)
+				err = fault.Param("url", "%w (in a cloud, too, url names Solr's nodes, not ZooKeeper's)", err)
 			}
 			i.close()
 			return nil, err
@@ -146,38 +142,10 @@ func (i *instance) each(f func(t *target) error) error {
 	return errors.Join(errs...)
 }
 
-func (s *Solr) get(name string) (*instance, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if i := s.open[name]; i != nil {
-		return i, nil
-	}
-	return nil, fault.Errorf(fault.Invalid, "writer %q is not open", name)
-}
-
-// Close implements indexwriter.Writer.
-func (s *Solr) Close(_ context.Context, name string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if i := s.open[name]; i != nil {
-		i.close()
-		delete(s.open, name)
-	}
+// Close implements libwriter.Instance.
+func (i *instance) Close(context.Context) error {
+	i.close()
 	return nil
 }
 
-// Shutdown closes all instances.
-func (s *Solr) Shutdown() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for name, i := range s.open {
-		i.close()
-		delete(s.open, name)
-	}
-	return nil
-}
-
-var (
-	_ indexwriter.Writer = (*Solr)(nil)
-	_ searcher.Searcher  = (*Solr)(nil)
-)
+var _ searcher.Searcher = (*Solr)(nil)

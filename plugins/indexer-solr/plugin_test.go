@@ -244,7 +244,7 @@ func TestStatuses(t *testing.T) {
 		{http.StatusTooManyRequests, fault.Transient, 4},
 		{http.StatusUnauthorized, fault.Denied, 1},
 		{http.StatusForbidden, fault.Denied, 1},
-		{http.StatusNotFound, fault.Invalid, 1},
+		{http.StatusNotFound, fault.Permanent, 1}, // of the collection, not of the documents
 	} {
 		d := newDouble(t)
 		s := open(t, d.URL+"/solr", nil)

@@ -41,7 +41,11 @@ func (t *target) prepare(ctx context.Context) error {
 		}
 	}
 	if s == nil {
-		return fault.Errorf(fault.Invalid, "there is no core or collection %q on %s: make it, or set create = true", t.cfg.Collection, t.name())
+		advice := "make it, or set create = true"
+		if !strings.HasSuffix(t.name(), "/solr") {
+			advice += "; Solr's url ends in /solr, unless it was set up otherwise"
+		}
+		return fault.Param("collection", "there is no core or collection %q on %s: %s", t.cfg.Collection, t.name(), advice)
 	}
 	return s.check(t)
 }
@@ -89,6 +93,10 @@ func (t *target) schema(ctx context.Context) (*schema, error) {
 	return out.Schema, nil
 }
 
+func dateFields() []string {
+	return []string{"tstamp", "date", "lastModified", "publishedDate", "updatedDate"}
+}
+
 // check tells of known fields that can't take their values.
 func (s *schema) check(t *target) error {
 	where := t.name() + " " + t.cfg.Collection
@@ -97,7 +105,7 @@ func (s *schema) check(t *target) error {
 	}
 	class := s.classes()
 	needs := map[string][]string{}
-	for _, f := range []string{"tstamp", "date", "lastModified", "publishedDate", "updatedDate"} {
+	for _, f := range dateFields() {
 		needs[f] = []string{"DatePointField", "TrieDateField", "DateRangeField", "StrField", "TextField"}
 	}
 	for _, f := range []string{"title", "anchor", "content"} {

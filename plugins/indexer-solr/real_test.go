@@ -2,19 +2,17 @@ package indexersolr_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	solr "github.com/gonutch/crawler/plugins/indexer-solr"
+	"github.com/gonutch/crawler/plugins/internal/libtest"
 	"github.com/gonutch/crawler/sdk/extension/indexwriter"
 	"github.com/gonutch/crawler/sdk/extension/searcher"
-	"github.com/gonutch/crawler/sdk/fault"
 	"github.com/gonutch/crawler/sdk/model"
 	"github.com/gonutch/crawler/sdk/plugintest"
 	"github.com/gonutch/crawler/sdk/testengine"
@@ -29,7 +27,9 @@ func TestReal(t *testing.T) {
 		}
 	})
 	realAll(t, single, "http")
-	t.Run("restart", func(t *testing.T) { realRestart(t, single) })
+	t.Run("restart", func(t *testing.T) {
+		libtest.EngineRestart(t, open(t, single.URL, indexwriter.Params{"collection": "restart", "create": "true"}), single.Stop, single.Start)
+	})
 	single.Stop()
 	realAll(t, testengine.Start(t, testengine.SolrCloud, nil), "cloud")
 }
@@ -43,24 +43,12 @@ func realAll(t *testing.T, s *testengine.Server, kind string) {
 		plugintest.Run(t, solr.Plugin(), plugintest.Options{Settings: `{"url": ` + string(url) + `, "type": "` + kind + `", "collection": "conformance", "create": true}`})
 	})
 	t.Run(kind+"/documents", func(t *testing.T) { realDocuments(t, open(t, s.URL, p("documents"))) })
-	t.Run(kind+"/search", func(t *testing.T) { realSearch(t, open(t, s.URL, p("search"))) })
+	t.Run(kind+"/search", func(t *testing.T) { libtest.EngineSearch(t, open(t, s.URL, p("search"))) })
 }
 
 func find(t *testing.T, s *solr.Solr, q searcher.Query) (*searcher.Result, []string) {
 	t.Helper()
-	if q.Limit == 0 {
-		q.Limit = 100
-	}
-	r, err := s.Search(t.Context(), "main", &q)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ids := []string{}
-	for _, h := range r.Hits {
-		ids = append(ids, h.ID)
-	}
-	slices.Sort(ids)
-	return r, ids
+	return libtest.Find(t, s, q)
 }
 
 func realDocuments(t *testing.T, s *solr.Solr) {
@@ -102,63 +90,5 @@ func realDocuments(t *testing.T, s *solr.Solr) {
 	write(t, s, add("http://a/1", map[string][]string{"title": {"New"}}), del("http://a/2"), del("http://a/never"))
 	if r, ids = find(t, s, searcher.Query{}); len(ids) != 1 || r.Hits[0].Fields["title"][0] != "New" || r.Hits[0].Fields["type"] != nil {
 		t.Errorf("after update and delete: %v", r.Hits)
-	}
-}
-
-func realSearch(t *testing.T, s *solr.Solr) {
-	write(t, s,
-		add("http://a/1", map[string][]string{"title": {"Window functions"}, "content": {"A window function performs a calculation across rows."}, "host": {"a"}, "lang": {"en"}}),
-		add("http://a/2", map[string][]string{"title": {"Tables"}, "content": {"The rows of a table; see the window."}, "host": {"a"}}),
-		add("http://b/3", map[string][]string{"title": {"Other"}, "content": {"nothing"}, "anchor": {"about window frames"}, "host": {"b"}}),
-	)
-	for _, c := range []struct {
-		q    string
-		want []string
-	}{
-		{"", []string{"http://a/1", "http://a/2", "http://b/3"}},
-		{"window", []string{"http://a/1", "http://a/2", "http://b/3"}},
-		{"window rows", []string{"http://a/1", "http://a/2"}},
-		{"tables window", []string{"http://a/2"}},
-		{"window -rows", []string{"http://b/3"}},
-		{`"window function"`, []string{"http://a/1"}},
-		{"title:other", []string{"http://b/3"}},
-		{"host:a", []string{"http://a/1", "http://a/2"}},
-		{"func*", []string{"http://a/1"}},
-		{"absent", []string{}},
-	} {
-		if _, ids := find(t, s, searcher.Query{Text: c.q}); !slices.Equal(ids, c.want) {
-			t.Errorf("%q: %v, want %v", c.q, ids, c.want)
-		}
-	}
-	r, _ := find(t, s, searcher.Query{Text: "window", Facets: []string{"host", "lang"}, Limit: 1})
-	want := map[string][]searcher.FacetValue{"host": {{Value: "a", Count: 2}, {Value: "b", Count: 1}}, "lang": {{Value: "en", Count: 1}}}
-	if diff := cmp.Diff(want, r.Facets); diff != "" || r.Total != 3 || len(r.Hits) != 1 {
-		t.Errorf("%d hits of %d\n%s", len(r.Hits), r.Total, diff)
-	}
-	r, _ = find(t, s, searcher.Query{Text: "functions"})
-	if diff := cmp.Diff(map[string][]string{"title": {"Window \x01functions\x02"}, "content": {"A window function performs a calculation across rows."}}, r.Hits[0].Snippets); diff != "" {
-		t.Error(diff)
-	}
-	if r, ids := find(t, s, searcher.Query{Text: "window", Offset: 1}); len(ids) != 2 || r.Total != 3 {
-		t.Errorf("second page: %v", ids)
-	}
-}
-
-// realRestart: see the same test of indexer-elastic.
-func realRestart(t *testing.T, server *testengine.Server) {
-	s := open(t, server.URL, indexwriter.Params{"collection": "restart", "create": "true"})
-	var batch []indexwriter.Op
-	for n := range 300 {
-		batch = append(batch, add(fmt.Sprint("http://a/", n), map[string][]string{"title": {"x"}}))
-	}
-	write(t, s, batch[:200]...)
-	server.Stop()
-	if _, err := s.Write(t.Context(), "main", batch[100:]); !fault.Is(err, fault.Transient) {
-		t.Fatalf("got %v, want a transient error", err)
-	}
-	server.Start()
-	write(t, s, batch[100:]...)
-	if r, _ := find(t, s, searcher.Query{}); r.Total != 300 {
-		t.Errorf("%d documents, want 300", r.Total)
 	}
 }

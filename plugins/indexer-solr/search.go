@@ -16,36 +16,19 @@ import (
 	"github.com/gonutch/crawler/sdk/fault"
 )
 
-// Limits of one query.
-const (
-	maxLimit  = 1000
-	maxOffset = 10_000
-	maxFacet  = 100
-)
-
-const snippetLength = 240
-
-// Marks around matches; Solr trims control characters off fragments.
-const (
-	markStart = "\ue000"
-	markEnd   = "\ue001"
-)
-
 // Search implements searcher.Searcher with the extended DisMax parser: words
 // must all occur, in whichever text field; -word must not, "a phrase",
 // field:word, word~ and word* work as Solr documents them. It asks the first
 // Solr that answers.
 func (s *Solr) Search(ctx context.Context, name string, q *searcher.Query) (*searcher.Result, error) {
-	i, err := s.get(name)
+	in, err := s.Get(name)
 	if err != nil {
 		return nil, err
 	}
-	limit := q.Limit
-	if limit <= 0 {
-		limit = 10
-	}
-	if q.Offset < 0 || q.Offset > maxOffset || limit > maxLimit {
-		return nil, fault.Errorf(fault.Invalid, "offset %d, limit %d: at most %d and %d", q.Offset, limit, maxOffset, maxLimit)
+	i := in.(*instance)
+	limit, err := libindex.Limit(q)
+	if err != nil {
+		return nil, err
 	}
 	form := []byte(i.query(q, limit).Encode())
 	var a *libindex.Answer
@@ -65,12 +48,7 @@ func (s *Solr) Search(ctx context.Context, name string, q *searcher.Query) (*sea
 }
 
 func (i *instance) query(q *searcher.Query, limit int) url.Values {
-	weights := map[string]int{"title": 3, "anchor": 2, "content": 1}
-	for _, f := range i.cfg.TextFields {
-		if weights[f] == 0 {
-			weights[f] = 1
-		}
-	}
+	weights := libindex.Weights(i.cfg.TextFields)
 	qf := make([]string, 0, len(weights))
 	for _, f := range slices.Sorted(maps.Keys(weights)) {
 		qf = append(qf, f+"^"+strconv.Itoa(weights[f]))
@@ -82,11 +60,21 @@ func (i *instance) query(q *searcher.Query, limit int) url.Values {
 	v := url.Values{
 		"q": {text}, "defType": {"edismax"}, "q.op": {"AND"}, "qf": {strings.Join(qf, " ")}, "tie": {"0.1"}, "fl": {"*,score"},
 		"start": {strconv.Itoa(q.Offset)}, "rows": {strconv.Itoa(limit)}, "wt": {"json"},
-		"hl": {"true"}, "hl.method": {"unified"}, "hl.fl": {"title,content"}, "hl.tag.pre": {markStart}, "hl.tag.post": {markEnd},
-		"hl.snippets": {"2"}, "hl.fragsize": {strconv.Itoa(snippetLength)}, "hl.defaultSummary": {"true"},
+		"hl": {"true"}, "hl.method": {"unified"}, "hl.fl": {"title,content"}, "hl.tag.pre": {libindex.MarkStart}, "hl.tag.post": {libindex.MarkEnd},
+		"hl.snippets": {"2"}, "hl.fragsize": {strconv.Itoa(libindex.SnippetLength)}, "hl.defaultSummary": {"true"},
 	}
 	if len(q.Facets) > 0 {
-		v["facet"], v["facet.field"], v["facet.mincount"], v["facet.limit"] = []string{"true"}, q.Facets, []string{"1"}, []string{strconv.Itoa(maxFacet)}
+		v["facet"], v["facet.mincount"], v["facet.limit"] = []string{"true"}, []string{"1"}, []string{strconv.Itoa(libindex.MaxFacet)}
+		for _, f := range q.Facets {
+			if !slices.Contains(dateFields(), f) {
+				v.Add("facet.field", f)
+				continue
+			}
+			v.Add("facet.range", f)
+			v.Set("f."+f+".facet.range.start", "1990-01-01T00:00:00Z")
+			v.Set("f."+f+".facet.range.end", "NOW/MONTH+13MONTHS")
+			v.Set("f."+f+".facet.range.gap", "+1MONTH")
+		}
 		v["json.nl"] = []string{"arrarr"}
 	}
 	return v
@@ -100,7 +88,8 @@ func result(body []byte, facets []string) (*searcher.Result, error) {
 		}
 		Highlighting map[string]map[string][]string
 		FacetCounts  struct {
-			Fields map[string][][]any `json:"facet_fields"`
+			Fields map[string][][]any                  `json:"facet_fields"`
+			Ranges map[string]struct{ Counts [][]any } `json:"facet_ranges"`
 		} `json:"facet_counts"`
 	}
 	if err := json.Unmarshal(body, &r); err != nil {
@@ -114,16 +103,30 @@ func result(body []byte, facets []string) (*searcher.Result, error) {
 		if out.Facets == nil {
 			out.Facets = map[string][]searcher.FacetValue{}
 		}
-		list := []searcher.FacetValue{}
-		for _, pair := range r.FacetCounts.Fields[f] {
-			if len(pair) == 2 {
-				n, _ := pair[1].(float64)
-				list = append(list, searcher.FacetValue{Value: strings.Join(libindex.Values(pair[0]), ""), Count: int(n)})
+		list := values(r.FacetCounts.Fields[f])
+		if months, ok := r.FacetCounts.Ranges[f]; ok {
+			list = values(months.Counts)
+			for k := range list {
+				list[k].Value = list[k].Value[:min(len(list[k].Value), len("2006-01"))]
 			}
+			slices.SortStableFunc(list, func(a, b searcher.FacetValue) int { return b.Count - a.Count })
+			list = list[:min(len(list), libindex.MaxFacet)]
 		}
 		out.Facets[f] = list
 	}
 	return out, nil
+}
+
+// values reads Solr's pairs of a value and its count.
+func values(pairs [][]any) []searcher.FacetValue {
+	list := []searcher.FacetValue{}
+	for _, pair := range pairs {
+		if len(pair) == 2 {
+			n, _ := pair[1].(float64)
+			list = append(list, searcher.FacetValue{Value: strings.Join(libindex.Values(pair[0]), ""), Count: int(n)})
+		}
+	}
+	return list
 }
 
 func hit(d map[string]any, highlighting map[string]map[string][]string) searcher.Hit {
@@ -135,11 +138,10 @@ func hit(d map[string]any, highlighting map[string]map[string][]string) searcher
 			h.Fields[f] = libindex.Values(v)
 		}
 	}
-	marks := strings.NewReplacer(markStart, "\x01", markEnd, "\x02")
 	for f, fragments := range highlighting[h.ID] {
 		for _, s := range fragments {
-			if f != "title" || strings.Contains(s, markStart) {
-				h.Snippets[f] = append(h.Snippets[f], marks.Replace(s))
+			if f != "title" || strings.Contains(s, libindex.MarkStart) {
+				h.Snippets[f] = append(h.Snippets[f], libindex.Marks(s))
 			}
 		}
 	}

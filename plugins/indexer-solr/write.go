@@ -23,14 +23,10 @@ type command struct {
 	text []byte
 }
 
-// Write implements indexwriter.Writer: update requests of at most max_docs
+// Write implements libwriter.Instance: update requests of at most max_docs
 // operations and max_size bytes. Solr refuses a request for the sake of one
 // document; such a request goes again in halves until the document is found.
-func (s *Solr) Write(ctx context.Context, name string, ops []indexwriter.Op) ([]indexwriter.Result, error) {
-	i, err := s.get(name)
-	if err != nil {
-		return nil, err
-	}
+func (i *instance) Write(ctx context.Context, ops []indexwriter.Op) ([]indexwriter.Result, error) {
 	results := make([]indexwriter.Result, len(ops))
 	var batch []command
 	size := 0
@@ -93,6 +89,8 @@ func (t *target) update(ctx context.Context, batch []command, results []indexwri
 		return err
 	case a.OK():
 		return nil
+	case a.Status == http.StatusNotFound: // the collection is gone, or not there yet: nothing is wrong with the documents
+		return fault.New(fault.Permanent, a.Err("update "+t.name(), reason(a.Body)))
 	case a.Status != http.StatusBadRequest && a.Status != http.StatusRequestEntityTooLarge && a.Status != http.StatusConflict:
 		return a.Err("update "+t.name(), reason(a.Body))
 	case len(batch) == 1:
@@ -129,11 +127,10 @@ func (t *target) send(ctx context.Context, batch []command) (a *libindex.Answer,
 	return a, err
 }
 
-// Commit implements indexwriter.Writer.
-func (s *Solr) Commit(ctx context.Context, name string) error {
-	i, err := s.get(name)
-	if err != nil || i.cfg.Commit == "none" {
-		return err
+// Commit implements libwriter.Instance.
+func (i *instance) Commit(ctx context.Context) error {
+	if i.cfg.Commit == "none" {
+		return nil
 	}
 	query := url.Values{"commit": {"true"}, "wt": {"json"}}
 	if i.cfg.Commit == "soft" {

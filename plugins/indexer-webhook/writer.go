@@ -42,7 +42,7 @@ type config struct {
 }
 
 func build(sdk.Env) (*sdk.Extensions, error) {
-	t := &libwriter.Table{Make: func(_ context.Context, name string, params indexwriter.Params) (libwriter.Instance, error) {
+	t := &libwriter.Table{Check: func(name string, params indexwriter.Params) (func(context.Context) (libwriter.Instance, error), error) {
 		c, err := libindex.Merge(config{}, params)
 		if err != nil {
 			return nil, err
@@ -51,7 +51,9 @@ func build(sdk.Env) (*sdk.Extensions, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &writer{config: c, name: name, client: client}, nil
+		return func(context.Context) (libwriter.Instance, error) {
+			return &writer{config: c, name: name, client: client}, nil
+		}, nil
 	}}
 	return &sdk.Extensions{IndexWriter: t, Close: t.Shutdown}, nil
 }

@@ -298,13 +298,9 @@ func FuzzAnswer(f *testing.F) {
 }
 
 func BenchmarkWrite(b *testing.B) {
-	for _, size := range []string{"10", "100", "1000"} {
-		b.Run("max_docs="+size, func(b *testing.B) {
-			s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
-			b.Cleanup(s.Close)
-			libtest.BenchWrite(b, func(b *testing.B) *libtest.Writer {
-				return open(b, &hook{Server: s}, indexwriter.Params{"max_docs": size})
-			}, 250)
-		})
-	}
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
+	b.Cleanup(s.Close)
+	libtest.BenchWrite(b, func(b *testing.B) *libtest.Writer {
+		return open(b, &hook{Server: s}, indexwriter.Params{"max_docs": "4000", "max_size": "64MiB"})
+	})
 }

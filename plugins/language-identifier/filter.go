@@ -168,7 +168,13 @@ func (f *Filter) identify(p *model.Parse) string {
 		return ""
 	}
 	info := whatlanggo.DetectWithOptions(text, f.options)
-	if info.Lang < 0 || f.OnlyCertain && !info.IsReliable() {
+	if alphabetOf(info.Lang) != "" {
+		if o, ok := f.spelled(text); ok {
+			info = whatlanggo.DetectWithOptions(text, o)
+		}
+	}
+	// Of two languages that are as likely the library names now one, now the other.
+	if info.Lang < 0 || info.Confidence == 0 || f.OnlyCertain && !info.IsReliable() {
 		return ""
 	}
 	return code(info.Lang)

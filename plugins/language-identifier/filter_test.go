@@ -38,6 +38,9 @@ func TestFilterParse(t *testing.T) {
 		{"only letters count", ``, "<html><p>1234567890 1234567890 1234567890", ""},
 		{"only so many characters", `{"max_length": 80}`, "<html>" + german + strings.Repeat(english, 9), "de"},
 		{"all characters", `{"max_length": -1}`, "<html>" + german + strings.Repeat(english, 9), "en"},
+		{"short Russian is no Bulgarian", ``, "<p>Выставка закрыта до четверга.", "ru"},
+		{"unless that is all there is", `{"candidates": ["bg"]}`, "<p>Выставка закрыта до четверга.", "bg"},
+		{"Bulgarian with a foreign name", ``, "<p>Музеят е отворен всеки ден освен понеделник и посетителите могат да купят билети на входа. Художникът Крымов е роден в Москва и е живял там през целия си живот, както пише в каталога на изложбата.", "bg"},
 		{"candidates", `{"candidates": ["en", "fr"]}`, "<html>" + english, "en"},
 		{"no page", ``, "", ""},
 	} {

@@ -7,6 +7,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"maps"
 	"os/exec"
 	"slices"
@@ -67,6 +68,12 @@ func build(env sdk.Env) (*sdk.Extensions, error) {
 		env.Logger.Warn("no program: write program \"name\" { types = [...] command = [...] }")
 	}
 	var errs []error
+	if p.Processes < 1 || p.Processes > 256 {
+		errs = append(errs, fault.Errorf(fault.Invalid, "processes = %d: want 1 to 256", p.Processes))
+	}
+	if p.MaxOutput < 1<<10 || p.MaxOutput > 48<<20 {
+		errs = append(errs, fault.Errorf(fault.Invalid, "max_output = %q: want 1KiB to 48MiB", p.MaxOutput))
+	}
 	for _, name := range slices.Sorted(maps.Keys(p.Programs)) {
 		g := p.Programs[name]
 		g.name = name
@@ -95,7 +102,11 @@ func (p *Parser) add(g *program) error {
 		return fault.Errorf(fault.Invalid, "%s: encoding %q: no such charset", at, g.Encoding)
 	}
 	if _, err := exec.LookPath(g.Command[0]); err != nil {
-		return fault.Errorf(fault.Invalid, "%s: command: %w", at, err)
+		hint := "install it, or write its path"
+		if errors.Is(err, fs.ErrPermission) {
+			hint = "it can't be executed: chmod +x, or name the interpreter first"
+		}
+		return fault.Errorf(fault.Invalid, "%s: command: %w (%s)", at, err, hint)
 	}
 	for _, t := range g.Types {
 		t = strings.ToLower(t)

@@ -42,7 +42,7 @@ func (p *Parser) Parse(ctx context.Context, in *parser.Input) (*parser.Output, e
 	out := &model.Parse{URL: c.URL, ParseMeta: model.Metadata{}}
 	format := formatOf(c.Body)
 	if format == "" {
-		return libparse.Failed(c, model.ParseFailedInvalidFormat, "no image of a kind that is read here"), nil
+		return libparse.Unreadable(c, "no image of a kind that is read here"), nil
 	}
 	out.ParseMeta.Set(metaFormat, format)
 	var err error
@@ -71,7 +71,7 @@ func (p *Parser) Parse(ctx context.Context, in *parser.Input) (*parser.Output, e
 			if c.Truncated != "" {
 				return libparse.Failed(c, model.ParseFailedTruncated, "content is truncated (%s) before anything that can be read", c.Truncated), nil
 			}
-			return libparse.Failed(c, model.ParseFailedInvalidFormat, "%s: %.300s", format, err.Error()), nil
+			return libparse.Unreadable(c, "%s: %.300s", format, err.Error()), nil
 		}
 		libparse.Truncated(out.ParseMeta, "broken")
 		libparse.SetMeta(out.ParseMeta, metaDegraded, err.Error())

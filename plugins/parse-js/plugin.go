@@ -64,7 +64,8 @@ func (p *Parser) Parse(ctx context.Context, in *parser.Input) (*parser.Output, e
 	d := libcharset.Decode(c.Body, libcharset.Options{ContentType: c.ContentType, MinConfidence: p.section.MinConfidence, Default: "utf-8"})
 	links := libparse.Links{Base: base, Self: c.URL, Max: p.MaxLinks, MaxLength: maxLiteral}
 	(&finder{links: &links, relative: p.Relative}).script(d.Text)
-	out := model.Parse{URL: c.URL, Charset: d.Charset, ParseMeta: model.Metadata{}, Robots: model.RobotsMeta{NoIndex: !p.Index}}
+	index := p.Index || strings.HasSuffix(c.MIMEType, "json") // data is a document, a script belongs to pages
+	out := model.Parse{URL: c.URL, Charset: d.Charset, ParseMeta: model.Metadata{}, Robots: model.RobotsMeta{NoIndex: !index}}
 	out.Outlinks = links.Finish(out.ParseMeta)
 	for i := range out.Outlinks {
 		out.Outlinks[i].Tag = "script"
@@ -72,7 +73,7 @@ func (p *Parser) Parse(ctx context.Context, in *parser.Input) (*parser.Output, e
 	if c.Truncated != "" {
 		libparse.Truncated(out.ParseMeta, c.Truncated)
 	}
-	if p.Index {
+	if index {
 		out.Text = libparse.Cut(strings.ToValidUTF8(string(d.Text), ""), p.section.MaxTextLength, out.ParseMeta)
 		line, _, _ := bytes.Cut(bytes.TrimSpace(d.Text), []byte("\n"))
 		out.Title = libparse.Cut(libparse.Clean(string(line)), titleLength, model.Metadata{})

@@ -54,5 +54,5 @@ setting "relative" {
 setting "index" {
   type    = "bool"
   default = false
-  meaning = "Script files are indexed with their source as text; else they are marked noindex."
+  meaning = "Script files are indexed with their source as text; else they are marked noindex. JSON documents are always indexed."
 }

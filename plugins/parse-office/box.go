@@ -20,13 +20,17 @@ var (
 	errSize = errors.New("more is packed into the document than max_unpacked allows")
 )
 
-// maxParts bounds the files of one document.
-const maxParts = 100_000
+const (
+	maxEntries = 100_000 // of a table in one part: styles, formats, pages of a book
+	maxNamed   = 1_000   // parts with names of their own that are kept beyond max_parts
+)
 
 // box is a document's zip container. One whose end is missing, and with it the
 // table of contents, is read by the headers in front of its files.
 type box struct {
 	files    map[string]entry
+	max      int  // files that are kept
+	over     int  // how many are not
 	cut      bool // the table of contents is missing
 	budget   int64
 	deadline time.Time
@@ -38,12 +42,13 @@ type entry struct {
 	method uint16
 }
 
-// openBox opens a container. budget is how many bytes may be unpacked in all.
-func openBox(body []byte, budget int64, deadline time.Time) (*box, error) {
-	b := &box{files: map[string]entry{}, budget: budget, deadline: deadline}
+// openBox opens a container of which maxParts files count. budget is how many bytes may
+// be unpacked in all.
+func openBox(body []byte, maxParts int, budget int64, deadline time.Time) (*box, error) {
+	b := &box{files: map[string]entry{}, max: maxParts, budget: budget, deadline: deadline}
 	if z, err := zip.NewReader(bytes.NewReader(body), int64(len(body))); err == nil || errors.Is(err, zip.ErrInsecurePath) {
-		for _, f := range z.File[:min(len(z.File), maxParts)] {
-			b.files[cleanName(f.Name)] = entry{file: f}
+		for _, f := range z.File {
+			b.keep(cleanName(f.Name), entry{file: f})
 		}
 		return b, nil
 	}
@@ -53,6 +58,17 @@ func openBox(body []byte, budget int64, deadline time.Time) (*box, error) {
 		return nil, errors.New("neither a zip container nor a part of one")
 	}
 	return b, nil
+}
+
+// keep takes a file in. Beyond the limit only those count whose names have no number,
+// which are few: the workbook, the table of texts.
+func (b *box) keep(name string, e entry) {
+	if _, ok := b.files[name]; !ok && len(b.files) >= b.max &&
+		(len(b.files) >= b.max+maxNamed || strings.ContainsAny(path.Base(name), "0123456789")) {
+		b.over++
+		return
+	}
+	b.files[name] = e
 }
 
 // cleanName makes names comparable: forward slashes, no leading one.
@@ -66,8 +82,9 @@ const localHeader = 30
 
 // scan finds files by their local headers.
 func (b *box) scan(body []byte) {
-	magic := []byte("PK\x03\x04")
-	for at := 0; len(b.files) < maxParts; {
+	magic, descriptor := []byte("PK\x03\x04"), []byte("PK\x07\x08")
+	next := -1 // where the next data descriptor is, which ends files of unknown size
+	for at := 0; time.Now().Before(b.deadline); {
 		i := bytes.Index(body[at:], magic)
 		if i < 0 || at+i+localHeader > len(body) {
 			return
@@ -91,12 +108,17 @@ func (b *box) scan(body []byte) {
 			data = data[:size]
 			at += start - len(magic) + size
 		case method == zip.Store:
-			if next := bytes.Index(data, []byte("PK\x07\x08")); next >= 0 {
-				data = data[:next]
+			from := len(body) - len(data)
+			if next < from {
+				if next = bytes.Index(data, descriptor); next < 0 {
+					next = len(data)
+				}
+				next += from
 			}
+			data = body[from:next]
 		}
 		if name = cleanName(name); b.files[name].packed == nil {
-			b.files[name] = entry{packed: data, method: method}
+			b.keep(name, entry{packed: data, method: method})
 		}
 	}
 }

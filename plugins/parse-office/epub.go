@@ -74,11 +74,11 @@ func (d *document) book(main string) []string {
 				case "metadata":
 					inMeta = true
 				case "item":
-					if href, err := url.PathUnescape(libparse.Attr(attrs, "href")); err == nil && len(files) < maxParts {
+					if href, err := url.PathUnescape(libparse.Attr(attrs, "href")); err == nil && len(files) < maxEntries {
 						files[libparse.Attr(attrs, "id")] = cleanName(path.Join(dir, href))
 					}
 				case "itemref":
-					if f := files[libparse.Attr(attrs, "idref")]; d.box.has(f) && len(pages) < maxParts {
+					if f := files[libparse.Attr(attrs, "idref")]; d.box.has(f) && len(pages) < maxEntries {
 						pages = append(pages, f)
 					}
 				}

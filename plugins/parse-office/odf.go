@@ -61,7 +61,7 @@ func (o *odfReader) start(n string, attrs []xml.Attr) {
 	case "meta":
 		o.inMeta = true
 	case "style":
-		if libparse.Attr(attrs, "parent-style-name") == "Title" && len(o.names) < maxParts {
+		if libparse.Attr(attrs, "parent-style-name") == "Title" && len(o.names) < maxEntries {
 			o.names[libparse.Attr(attrs, "name")] = true
 		}
 	case "p", "h":

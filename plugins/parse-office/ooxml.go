@@ -27,7 +27,11 @@ func (d *document) relations(part string) map[string]relation {
 	}
 	d.part(name, func(r io.Reader) error {
 		return libparse.ReadXML(r, libparse.XMLHandler{Start: func(n string, attrs []xml.Attr) {
-			if n != "Relationship" || len(out) >= maxParts {
+			if n != "Relationship" {
+				return
+			}
+			if len(out) >= d.p.MaxParts {
+				d.over = true
 				return
 			}
 			rel := relation{

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,9 +17,10 @@ import (
 )
 
 const (
-	metaDegraded = "parse.degraded" // what error ended the reading
-	titleLength  = 200              // characters of a title made of text
-	callReserve  = time.Second      // kept back of the call's time to answer
+	metaDegraded = "parse.degraded"       // what error ended the reading
+	metaOver     = "office.parts.missing" // how many parts are beyond max_parts
+	titleLength  = 200                    // characters of a title made of text
+	callReserve  = time.Second            // kept back of the call's time to answer
 )
 
 var (
@@ -76,6 +78,7 @@ type document struct {
 	language string
 	styled   string // text of the first paragraph that is styled as a title
 	sheets   bool   // a spreadsheet, whose first line names nothing
+	over     bool   // parts beyond max_parts are missing
 	broken   error  // the first part that could not be read to its end
 }
 
@@ -105,7 +108,7 @@ func (d *document) read() error {
 		return d.odfText(r)
 	}
 	var err error
-	if d.box, err = openBox(body, int64(d.p.MaxUnpacked), d.deadline); err != nil {
+	if d.box, err = openBox(body, d.p.MaxParts, int64(d.p.MaxUnpacked), d.deadline); err != nil {
 		return err
 	}
 	switch kind := d.kind(); kind {
@@ -198,16 +201,21 @@ func (d *document) failed(err error) *parser.Output {
 		return libparse.Failed(d.c, model.ParseFailedMissingContent, "the document is encrypted")
 	case errors.Is(err, errTime), errors.Is(err, errSize), errors.Is(err, libparse.ErrPiece):
 		return libparse.Failed(d.c, model.ParseFailedException, "%v", err)
-	case d.c.Truncated != "":
-		return libparse.Failed(d.c, model.ParseFailedTruncated, "content is truncated (%s) and nothing of it can be read: %v", d.c.Truncated, err)
 	}
-	return libparse.Failed(d.c, model.ParseFailedInvalidFormat, "%v", err)
+	return libparse.Unreadable(d.c, "nothing of it can be read: %v", err)
 }
 
 // parse sums up what was read.
 func (d *document) parse() *model.Parse {
 	if d.box != nil && d.box.cut && len(d.meta[libparse.MetaTruncated]) == 0 {
 		d.note(errors.New("the container's table of contents is missing"))
+	}
+	if d.box != nil && d.box.over > 0 {
+		d.over = true
+		d.meta.Set(metaOver, strconv.Itoa(d.box.over))
+	}
+	if d.over {
+		libparse.Truncated(d.meta, "parts")
 	}
 	out := &model.Parse{URL: d.c.URL, Title: d.title, Language: d.language, ParseMeta: d.meta}
 	out.Text = d.text.Finish(d.meta)

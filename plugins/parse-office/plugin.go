@@ -23,6 +23,7 @@ func Plugin() sdk.Plugin { return sdk.Plugin{Manifest: manifest, New: build} }
 type config struct {
 	TimeLimit     setting.Duration `json:"time_limit"`
 	MaxUnpacked   setting.Size     `json:"max_unpacked"`
+	MaxParts      int              `json:"max_parts"`
 	MaxStrings    setting.Size     `json:"max_strings"`
 	TitleFromText bool             `json:"title_from_text"`
 	TextOutlinks  bool             `json:"text_outlinks"`

@@ -51,6 +51,13 @@ setting "max_unpacked" {
   meaning = "Bytes that are unpacked of one document at most; what was read by then counts."
 }
 
+setting "max_parts" {
+  type    = "int"
+  default = 100000
+  min     = "10"
+  meaning = "Parts of one document that are read at most, such as the sheets of a workbook."
+}
+
 setting "max_strings" {
   type    = "size"
   default = "64MiB"

@@ -3,6 +3,7 @@ package parseoffice
 import (
 	"archive/zip"
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -27,26 +28,6 @@ func parse(t testing.TB, p parser.Parser, body []byte) model.Parse {
 	return out.Parses[0]
 }
 
-// packed is a container of names and contents, in turn.
-func packed(t testing.TB, parts ...string) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	z := zip.NewWriter(&b)
-	for i := 0; i < len(parts); i += 2 {
-		w, err := z.Create(parts[i])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.WriteString(w, parts[i+1]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
 const (
 	wordHead  = `<?xml version="1.0"?><w:document xmlns:w="w" xmlns:r="r"><w:body>`
 	wordRels  = `<Relationships><Relationship Id="r1" Type="x/hyperlink" Target="../up.html" TargetMode="External"/></Relationships>`
@@ -57,7 +38,7 @@ const (
 )
 
 func TestWord(t *testing.T) {
-	got := parse(t, libtest.Must(t, Plugin(), "").Parser, packed(t, "docProps/core.xml", wordCore, "word/_rels/document.xml.rels", wordRels,
+	got := parse(t, libtest.Must(t, Plugin(), "").Parser, libtest.Zip(t, "docProps/core.xml", wordCore, "word/_rels/document.xml.rels", wordRels,
 		"word/document.xml", wordHead+wordText+wordField+wordCells, "word/footnotes.xml", `<w:footnotes><w:p><w:t>a note</w:t></w:p>`))
 	want := model.Parse{
 		URL: "http://host/dir/doc", Status: model.ParseStatus{Major: model.ParseSuccess}, Title: "A title", Language: "en-GB",
@@ -73,7 +54,7 @@ func TestWord(t *testing.T) {
 }
 
 func TestWorkbook(t *testing.T) {
-	body := packed(t, "xl/workbook.xml", `<workbook xmlns:r="r"><sheets><sheet name="Prices" r:id="r1"/></sheets></workbook>`,
+	body := libtest.Zip(t, "xl/workbook.xml", `<workbook xmlns:r="r"><sheets><sheet name="Prices" r:id="r1"/></sheets></workbook>`,
 		"xl/_rels/workbook.xml.rels", `<Relationships><Relationship Id="r1" Type="x/worksheet" Target="worksheets/a.xml"/><Relationship Id="r2" Type="x/sharedStrings" Target="s.xml"/><Relationship Id="r3" Type="x/styles" Target="st.xml"/></Relationships>`,
 		"xl/s.xml", `<sst><si><t>Apple</t><rPh><t>ap</t></rPh></si><si><r><t>Pe</t></r><r><t>ar</t></r></si></sst>`,
 		"xl/st.xml", `<styleSheet><numFmts><numFmt numFmtId="170" formatCode="&quot;day&quot;0"/><numFmt numFmtId="171" formatCode="yyyy"/></numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="170"/><xf numFmtId="171"/></cellXfs></styleSheet>`,
@@ -145,6 +126,26 @@ func huge(t testing.TB, name, head, row string, n int, rest ...string) []byte {
 	return b.Bytes()
 }
 
+// manySheets is a workbook of n sheets with one cell each; last says that the workbook
+// itself comes after its sheets, as some programs write it.
+func manySheets(t testing.TB, n int, last bool) []byte {
+	t.Helper()
+	var book, rels strings.Builder
+	var parts []string
+	book.WriteString(`<workbook xmlns:r="r"><sheets>`)
+	rels.WriteString("<Relationships>")
+	for i := range n {
+		fmt.Fprintf(&book, `<sheet name="Sheet %d" r:id="r%d"/>`, i, i)
+		fmt.Fprintf(&rels, `<Relationship Id="r%d" Type="x/worksheet" Target="worksheets/sheet%d.xml"/>`, i, i)
+		parts = append(parts, fmt.Sprintf("xl/worksheets/sheet%d.xml", i), fmt.Sprintf(`<worksheet><sheetData><row><c t="str"><v>cell of %d</v></c></row></sheetData></worksheet>`, i))
+	}
+	table := []string{"xl/workbook.xml", book.String() + "</sheets></workbook>", "xl/_rels/workbook.xml.rels", rels.String() + "</Relationships>"}
+	if last {
+		return libtest.Zip(t, append(parts, table...)...)
+	}
+	return libtest.Zip(t, append(table, parts...)...)
+}
+
 // TestHostile: documents made to harm cost one answer each: little time, little
 // memory, and a reason where something is missing.
 func TestHostile(t *testing.T) {
@@ -160,24 +161,34 @@ func TestHostile(t *testing.T) {
 	for i := range 20_000 {
 		many = append(many, fmt.Sprintf("word/header%d.xml", i), `<w:p><w:t>x</w:t></w:p>`)
 	}
+	var stored []byte // headers of files of unknown size in a container without its end
+	for i := range 200_000 {
+		name := fmt.Sprintf("word/%d", i)
+		stored = append(stored, "PK\x03\x04\x14\x00\x08\x00"+strings.Repeat("\x00", 18)...)
+		stored = append(binary.LittleEndian.AppendUint16(stored, uint16(len(name))), 0, 0) //nolint:gosec // some letters
+		stored = append(stored, name...)
+	}
 	for _, c := range []struct {
 		name, text, truncated, fails string
 		body                         []byte
 	}{
-		{name: "entity bomb", body: packed(t, "word/document.xml", bomb), text: "start"},
+		{name: "workbook of 100,000 sheets", body: manySheets(t, 100_010, false), text: "Sheet 60000\ncell of 60000", truncated: "parts"},
+		{name: "workbook of 100,000 sheets, its table last", body: manySheets(t, 100_010, true), text: "Sheet 60000\ncell of 60000", truncated: "parts"},
+		{name: "200,000 parts of unknown size", body: stored, fails: "nothing of it"},
+		{name: "entity bomb", body: libtest.Zip(t, "word/document.xml", bomb), text: "start"},
 		{name: "zip bomb in the text", body: huge(t, "word/document.xml", wordHead, "<w:p/>", 256<<20), fails: "max_unpacked"},
-		{name: "spreadsheet of 100,000 pages", body: huge(t, "xl/worksheets/a.xml", `<worksheet>`, `<row><c><v>123456</v></c><c><v>7890</v></c></row>`, 256<<20, "xl/workbook.xml", book, "xl/_rels/workbook.xml.rels", rels), text: "123456\t7890", truncated: "size"},
+		{name: "sheet of 256 MiB, 100,000 pages of paper", body: huge(t, "xl/worksheets/a.xml", `<worksheet>`, `<row><c><v>123456</v></c><c><v>7890</v></c></row>`, 256<<20, "xl/workbook.xml", book, "xl/_rels/workbook.xml.rels", rels), text: "123456\t7890", truncated: "size"},
 		{name: "table of texts of 16 MiB", body: huge(t, "xl/s.xml", "<sst>", "<si><t>"+strings.Repeat("long ", 100)+"</t></si>", 16<<20, "xl/workbook.xml", book, "xl/_rels/workbook.xml.rels", rels, "xl/worksheets/a.xml", `<row><c t="s"><v>1</v></c><c t="s"><v>500000</v></c></row>`), text: "long", truncated: "strings"},
 		{name: "deep nesting", body: huge(t, "content.xml", "<office:document-content><text:p>start", "<text:span>", 64<<20), text: "start", truncated: "size"},
 		{name: "one text of 64 MiB", body: huge(t, "word/document.xml", wordHead+"<w:p><w:t>", strings.Repeat("x", 1000), 64<<20), text: "xxx", truncated: "broken"},
 		{name: "one tag of 64 MiB", body: huge(t, "word/document.xml", wordHead+"<w:p a='", strings.Repeat("x", 1000), 64<<20), fails: "4 MiB"},
-		{name: "20,000 parts", body: packed(t, append(many, "word/document.xml", wordHead+wordText)...), text: "Hello"},
+		{name: "20,000 parts", body: libtest.Zip(t, append(many, "word/document.xml", wordHead+wordText)...), text: "Hello"},
 		{name: "groups in groups", body: []byte(`{\rtf1 start ` + strings.Repeat("{", 1<<20)), text: "start", truncated: "broken"},
 		{name: "nothing but fields", body: []byte(`{\rtf1 start ` + strings.Repeat(`{\field{\*\fldinst HYPERLINK "http://a/"}`, 1<<17)), text: "start", truncated: "broken"},
 		{name: "binary of 2 GiB", body: []byte(`{\rtf1 start \bin2000000000 x`), text: "start", truncated: "broken"},
 		{name: "not what it says", body: []byte("<html>"), fails: "neither"},
 		{name: "empty", fails: "neither"},
-		{name: "empty container", body: packed(t), fails: "no office document"},
+		{name: "empty container", body: libtest.Zip(t), fails: "no office document"},
 		{name: "noise after the signature", body: append([]byte("PK\x03\x04"), bytes.Repeat([]byte("PK\x03\x04\x14\x00"), 1<<16)...), fails: ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -211,7 +222,7 @@ func TestHostile(t *testing.T) {
 // TestLimits: what is over a limit is left out and counted.
 func TestLimits(t *testing.T) {
 	p := libtest.Must(t, Plugin(), `{"outlinks_max": 1, "title_from_text": false}`).Parser
-	got := parse(t, p, packed(t, "word/_rels/document.xml.rels", wordRels, "word/document.xml", wordHead+wordText+wordField))
+	got := parse(t, p, libtest.Zip(t, "word/_rels/document.xml.rels", wordRels, "word/document.xml", wordHead+wordText+wordField))
 	if len(got.Outlinks) != 1 || got.ParseMeta.First("outlinks.dropped.limit") != "1" || got.Title != "" {
 		t.Errorf("got %+v", got)
 	}
@@ -222,7 +233,7 @@ func TestBrokenBytes(t *testing.T) {
 	p := libtest.Must(t, Plugin(), "").Parser
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, body := range [][]byte{
-		packed(t, "docProps/core.xml", wordCore, "word/_rels/document.xml.rels", wordRels, "word/document.xml", wordHead+wordText+wordField),
+		libtest.Zip(t, "docProps/core.xml", wordCore, "word/_rels/document.xml.rels", wordRels, "word/document.xml", wordHead+wordText+wordField),
 		[]byte(`{\rtf1\ansi{\info{\title T\'e9}}{\field{\*\fldinst{HYPERLINK "http://a/"}}{\fldrslt x}}\u8212-\bin3 abc}`),
 	} {
 		for range 3000 {
@@ -237,8 +248,8 @@ func TestBrokenBytes(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{\rtf1\ansi{\field{\*\fldinst{HYPERLINK "http://a/"}}{\fldrslt x}}\u8212-}`))
-	f.Add(packed(f, "word/document.xml", wordHead+wordText))
-	f.Add(packed(f, "mimetype", "application/vnd.oasis.opendocument.text", "content.xml", "<text:p>a<text:a href='b'>c</text:a></text:p>"))
+	f.Add(libtest.Zip(f, "word/document.xml", wordHead+wordText))
+	f.Add(libtest.Zip(f, "mimetype", "application/vnd.oasis.opendocument.text", "content.xml", "<text:p>a<text:a href='b'>c</text:a></text:p>"))
 	p := libtest.Must(f, Plugin(), `{"time_limit": "2s"}`).Parser
 	f.Fuzz(func(t *testing.T, body []byte) {
 		if got := parse(t, p, body); !got.Status.OK() && got.Status.Message == "" {

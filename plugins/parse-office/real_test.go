@@ -5,62 +5,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/gonutch/crawler/plugins/internal/libtest"
 )
-
-// pythonPages are pages of Debian's python3-doc that pandoc makes documents of.
-func pythonPages() []libtest.Real {
-	const title = " — Python 3.11.2 documentation"
-	return []libtest.Real{
-		{Path: "fnmatch", Title: "fnmatch — Unix filename pattern matching" + title, Sentence: "For a literal match, wrap the meta-characters in brackets.", Link: "https://github.com/python/cpython/tree/3.11/Lib/fnmatch.py"},
-		{Path: "atexit", Title: "atexit — Exit handlers" + title, Sentence: "Register func as a function to be executed at termination.", Link: "https://www.python.org/psf/donations/"},
-		{Path: "tomllib", Title: "tomllib — Parse TOML files" + title, Sentence: "The TOML Kit package is a style-preserving TOML library with both read and write capability.", Link: "https://toml.io/en/"},
-		{Path: "netrc", Title: "netrc — netrc file processing" + title, Sentence: "Added the POSIX permission check.", Link: "https://github.com/python/cpython/tree/3.11/Lib/netrc.py"},
-		{Path: "quopri", Title: "quopri — Encode and decode MIME quoted-printable data" + title, Sentence: "By default, it sends a False value to quotetabs parameter", Link: "https://datatracker.ietf.org/doc/html/rfc1521.html"},
-		{Path: "linecache", Title: "linecache — Random access to text lines" + title, Sentence: "Use this function if you no longer need lines from files previously read using", Link: "https://peps.python.org/pep-0302/"},
-		{Path: "colorsys", Title: "colorsys — Conversions between color systems" + title, Sentence: "Convert the color from YIQ coordinates to RGB coordinates.", Link: "https://poynton.ca/ColorFAQ.html"},
-		{Path: "copy", Title: "copy — Shallow and deep copy operations" + title, Sentence: "The difference between shallow and deep copying is only relevant for compound objects", Link: "https://github.com/python/cpython/tree/3.11/Lib/copy.py"},
-		{Path: "pwd", Title: "pwd — The password database" + title, Sentence: "Password database entries are reported as a tuple-like object", Link: "https://www.sphinx-doc.org/"},
-		{Path: "getpass", Title: "getpass — Portable password input" + title, Sentence: "A UserWarning subclass issued when password input may be echoed.", Link: "https://www.python.org/"},
-	}
-}
-
-// converted makes a document of each page in each format, with pandoc, into a
-// temporary folder. Pages and programs that are not there give no documents.
-func converted(t testing.TB, formats []string, pages []libtest.Real) []libtest.Real {
-	t.Helper()
-	pandoc, err := exec.LookPath("pandoc")
-	if err != nil {
-		t.Log("pandoc is not installed")
-		return nil
-	}
-	dir := t.TempDir()
-	slots := make(chan struct{}, 2)
-	var wg sync.WaitGroup
-	var docs []libtest.Real
-	for _, format := range formats {
-		for _, p := range pages {
-			from := filepath.Join("/usr/share/doc/python3.11/html/library", p.Path+".html")
-			p.Format, p.Path = format, filepath.Join(dir, p.Path+"."+format)
-			docs = append(docs, p)
-			if _, err := os.Stat(from); err != nil {
-				continue // the document will be missing
-			}
-			wg.Go(func() {
-				slots <- struct{}{}
-				defer func() { <-slots }()
-				if out, err := exec.Command(pandoc, "-f", "html", "-s", "-o", p.Path, from).CombinedOutput(); err != nil {
-					t.Errorf("pandoc %s: %v: %s", from, err, out)
-				}
-			})
-		}
-	}
-	wg.Wait()
-	return docs
-}
 
 // writer makes ten workbooks of a table of time zones: each has the rows of some
 // countries, a title, a link and a formula.
@@ -158,17 +106,8 @@ func workbooks(t testing.TB) []libtest.Real {
 // .ci/run downloads.
 func moduleDocuments(t testing.TB) []libtest.Real {
 	t.Helper()
-	out, err := exec.Command("go", "env", "GOMODCACHE").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cache := strings.TrimSpace(string(out))
-	out, err = exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/gabriel-vasile/mimetype").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	mimetype := filepath.Join(strings.TrimSpace(string(out)), "testdata")
-	excelize := filepath.Join(cache, "github.com/xuri/excelize/v2@v2.11.1/test")
+	mimetype := filepath.Join(libtest.ModuleDir(t, "github.com/gabriel-vasile/mimetype"), "testdata")
+	excelize := filepath.Join(libtest.ModuleCache(t), "github.com/xuri/excelize/v2@v2.11.1/test")
 	return []libtest.Real{
 		{Format: "docx", Path: mimetype + "/docx.docx", Title: "asdasdasdasd", Sentence: "asdasdasdasd"},
 		{Format: "pptx", Path: mimetype + "/pptx.pptx", Title: "asdasd", Sentence: "asdasdasddd"}, // cut at 4 KiB
@@ -188,7 +127,7 @@ func moduleDocuments(t testing.TB) []libtest.Real {
 // TestRealDocuments parses documents that this project did not make.
 func TestRealDocuments(t *testing.T) {
 	p := libtest.Must(t, Plugin(), "").Parser
-	docs := converted(t, []string{"docx", "odt", "rtf", "epub", "pptx"}, pythonPages())
+	docs := libtest.Converted(t, []string{"docx", "odt", "rtf", "epub", "pptx"}, libtest.PythonPages())
 	docs = append(docs, workbooks(t)...)
 	libtest.RealDocuments(t, p, docs, 10)
 	libtest.RealDocuments(t, p, moduleDocuments(t), 1)
@@ -198,7 +137,7 @@ func TestRealDocuments(t *testing.T) {
 // flagged; or fails with a reason.
 func TestTruncatedDocuments(t *testing.T) {
 	p := libtest.Must(t, Plugin(), "").Parser
-	docs := converted(t, []string{"docx", "odt", "rtf", "epub", "pptx"}, pythonPages()[:1])
+	docs := libtest.Converted(t, []string{"docx", "odt", "rtf", "epub", "pptx"}, libtest.PythonPages()[:1])
 	if len(docs) == 0 {
 		t.Skip("pandoc is not installed")
 	}
@@ -224,7 +163,7 @@ func TestTruncatedDocuments(t *testing.T) {
 // BenchmarkParse is one document of each format.
 func BenchmarkParse(b *testing.B) {
 	p := libtest.Must(b, Plugin(), "").Parser
-	docs := append(converted(b, []string{"docx", "odt", "rtf", "epub", "pptx"}, pythonPages()[:1]), workbooks(b)[:2]...)
+	docs := append(libtest.Converted(b, []string{"docx", "odt", "rtf", "epub", "pptx"}, libtest.PythonPages()[:1]), workbooks(b)[:2]...)
 	for _, d := range docs {
 		body, err := os.ReadFile(d.Path)
 		if err != nil {

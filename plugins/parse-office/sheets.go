@@ -32,8 +32,12 @@ func (d *document) workbook(main string) error {
 				v := libparse.Attr(attrs, "date1904")
 				date1904 = v == "1" || v == "true"
 			case "sheet":
-				if rel := rels[relID(attrs)]; rel.target != "" && len(sheets) < maxParts {
+				switch rel := rels[relID(attrs)]; {
+				case rel.target == "":
+				case len(sheets) < d.p.MaxParts:
 					sheets = append(sheets, sheet{libparse.Attr(attrs, "name"), rel.target})
+				default:
+					d.over = true
 				}
 			}
 		}})
@@ -154,13 +158,13 @@ func (w *sheetReader) styles(part string) {
 			Start: func(n string, attrs []xml.Attr) {
 				switch n {
 				case "numFmt":
-					if id, err := strconv.Atoi(libparse.Attr(attrs, "numFmtId")); err == nil && len(w.formats) < maxParts {
+					if id, err := strconv.Atoi(libparse.Attr(attrs, "numFmtId")); err == nil && len(w.formats) < maxEntries {
 						w.formats[id] = libparse.Attr(attrs, "formatCode")
 					}
 				case "cellXfs":
 					w.cellFormats = true
 				case "xf":
-					if w.cellFormats && len(w.dates) < maxParts {
+					if w.cellFormats && len(w.dates) < maxEntries {
 						id, _ := strconv.Atoi(libparse.Attr(attrs, "numFmtId"))
 						w.dates = append(w.dates, w.isDate(id))
 					}

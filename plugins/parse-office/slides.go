@@ -14,7 +14,7 @@ func (d *document) slides(main string) {
 	if d.box.has(main) {
 		d.part(main, func(r io.Reader) error {
 			return libparse.ReadXML(r, libparse.XMLHandler{Start: func(name string, attrs []xml.Attr) {
-				if name == "sldId" && len(order) < maxParts {
+				if name == "sldId" && len(order) < maxEntries {
 					if rel := rels[relID(attrs)]; d.box.has(rel.target) {
 						order = append(order, rel.target)
 					}

@@ -120,6 +120,7 @@ var (
 	errTime      = errors.New("out of time")
 	errDead      = errors.New("the engine crashed or is out of memory")
 	errNoPages   = errors.New("the document has no pages")
+	errNoText    = errors.New("the fonts that tell its characters are missing")
 	errEncrypted = errors.New("encrypted, and no password opens it")
 )
 

@@ -15,6 +15,7 @@ import (
 const (
 	linksOnPage   = 10_000 // link annotations looked at on one page
 	anchorsOnPage = 500    // of those, how many get an anchor, which costs a look at the whole page's text
+	unknownEvery  = 8      // of so many characters one is asked for whether its font tells it
 )
 
 // page reads one page. Errors of the page itself leave the document usable;
@@ -34,14 +35,17 @@ func (r *reading) page(index int) error {
 	if err != nil {
 		return r.pageError(err)
 	}
+	garbled := false
 	if n.Count > 0 {
 		text, err := d.FPDFText_GetText(&requests.FPDFText_GetText{TextPage: tp.TextPage, Count: n.Count})
 		if err != nil {
 			return r.pageError(err)
 		}
-		r.write(text.Text)
+		if garbled, err = r.write(tp.TextPage, n.Count, text.Text); err != nil {
+			return r.pageError(err)
+		}
 	}
-	if err := r.pageLinks(page, tp.TextPage); err != nil {
+	if err := r.pageLinks(page, tp.TextPage, garbled); err != nil {
 		return r.pageError(err)
 	}
 	if _, err := d.FPDFText_ClosePage(&requests.FPDFText_ClosePage{TextPage: tp.TextPage}); err != nil {
@@ -61,12 +65,26 @@ func (r *reading) pageError(err error) error {
 	return err
 }
 
-// write adds a page's text, line by line. A word that was broken over two lines,
+// write adds a page's text of n characters, line by line, without those that no font
+// tells; garbled says whether there are such. A word that was broken over two lines,
 // which PDFium marks, is joined.
-func (r *reading) write(text string) {
+func (r *reading) write(page references.FPDF_TEXTPAGE, n int, text string) (garbled bool, err error) {
+	if r.fonts == 0 {
+		known, err := r.known(page, n, text)
+		if err != nil {
+			return false, err
+		}
+		garbled, text = known != text, known
+	}
 	r.text.Line()
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n ")
+		if r.fonts > 0 {
+			written := line != ""
+			if line = unmask(line); written && line == "" {
+				r.lost++
+			}
+		}
 		if c, n := utf8.DecodeLastRuneInString(line); c == 0xfffe || c == 0x02 {
 			r.text.Write(line[:len(line)-n])
 			continue
@@ -74,10 +92,55 @@ func (r *reading) write(text string) {
 		r.text.Write(line)
 		r.text.Line()
 	}
+	return garbled, nil
 }
 
-// pageLinks adds the page's link annotations that lead to a URL.
-func (r *reading) pageLinks(page requests.Page, text references.FPDF_TEXTPAGE) error {
+// known returns text, a page's n characters, without those of which the document does not
+// tell what they are: for these PDFium gives the code, which is another character's. Where
+// none of every so many is one, there are none.
+func (r *reading) known(page references.FPDF_TEXTPAGE, n int, text string) (string, error) {
+	r.characters += n
+	unknown := func(i int) (bool, error) {
+		got, err := r.doc.FPDFText_HasUnicodeMapError(&requests.FPDFText_HasUnicodeMapError{TextPage: page, Index: i})
+		if err != nil {
+			return false, err
+		}
+		return got.HasUnicodeMapError, nil
+	}
+	some := false
+	for i := 0; i < n && !some; i += unknownEvery {
+		var err error
+		if some, err = unknown(i); err != nil {
+			return "", err
+		}
+	}
+	if !some {
+		return text, nil
+	}
+	var out strings.Builder
+	for i := range n {
+		bad, err := unknown(i)
+		if err != nil {
+			return "", err
+		}
+		if bad {
+			r.unknown++
+			continue
+		}
+		got, err := r.doc.FPDFText_GetUnicode(&requests.FPDFText_GetUnicode{TextPage: page, Index: i})
+		if err != nil {
+			return "", err
+		}
+		if c := rune(got.Unicode); c != 0 { //nolint:gosec // a character's
+			out.WriteRune(c)
+		}
+	}
+	return out.String(), nil
+}
+
+// pageLinks adds the page's link annotations that lead to a URL, with their anchors unless
+// the page's text is garbled.
+func (r *reading) pageLinks(page requests.Page, text references.FPDF_TEXTPAGE, garbled bool) error {
 	d := r.doc
 	for n, at := 0, 0; n < linksOnPage; n++ {
 		link, err := d.FPDFLink_Enumerate(&requests.FPDFLink_Enumerate{Page: page, StartPos: at})
@@ -100,7 +163,7 @@ func (r *reading) pageLinks(page requests.Page, text references.FPDF_TEXTPAGE) e
 			continue
 		}
 		anchor := ""
-		if n < anchorsOnPage {
+		if n < anchorsOnPage && !garbled {
 			if anchor, err = r.anchor(*link.Link, text); err != nil {
 				return err
 			}

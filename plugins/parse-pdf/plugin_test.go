@@ -124,6 +124,41 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestUnknownCharacters: what a font writes that does not tell which characters its codes are is
+// left out and counted; the codes themselves would be other words.
+func TestUnknownCharacters(t *testing.T) {
+	p := must(t, "")
+	document := func(info, content string) []byte {
+		return pdf(info, catalog, "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+			"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 4 0 R /Resources << /Font << /F 5 0 R /G 6 0 R >> >> /Annots ["+
+				"<< /Type /Annot /Subtype /Link /Rect [50 660 200 690] /A << /S /URI /URI (http://other.example/) >> >>] >>",
+			stream("", content), font,
+			"<< /Type /Font /Subtype /Type0 /BaseFont /ABCDEF+Font /Encoding /Identity-H /DescendantFonts [7 0 R] >>",
+			"<< /Type /Font /Subtype /CIDFontType2 /BaseFont /ABCDEF+Font /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> /FontDescriptor 8 0 R >>",
+			"<< /Type /FontDescriptor /FontName /ABCDEF+Font /Flags 4 /FontBBox [0 0 1000 1000] /ItalicAngle 0 /Ascent 800 /Descent -200 /CapHeight 700 /StemV 80 >>",
+			"<< /Title (A title) >>")
+	}
+	const told, coded = "/F 20 Tf 50 700 Td (Hello world of documents) Tj ", "/G 20 Tf 0 -30 Td <00270052004600580050004800510057> Tj "
+	got := parse(t, p, document("", "BT "+told+coded+"/F 20 Tf 0 -30 Td (and goodbye) Tj ET"))
+	if want := "Hello world of documents\nand goodbye"; got.Text != want || got.ParseMeta.First("pdf.characters.unknown") != "8" {
+		t.Errorf("in part: got %q, %v; want %q without 8 characters", got.Text, got.ParseMeta, want)
+	}
+	if why := got.ParseMeta.First("parse.degraded"); !strings.Contains(why, "8 of ") {
+		t.Errorf("in part: degraded %q", why)
+	}
+	if len(got.Outlinks) != 1 || got.Outlinks[0].Anchor != "" {
+		t.Errorf("in part: links %+v, want one without an anchor", got.Outlinks)
+	}
+	all := bytes.ReplaceAll(document("", "BT 50 700 Td "+coded+"ET"), []byte("/Annots"), []byte("/Nothing"))
+	if got := parse(t, p, all); got.Status.OK() || !strings.Contains(got.Status.Message, "fonts") || got.Text != "" {
+		t.Errorf("nothing else: got %+v", got)
+	}
+	titled := bytes.Replace(all, []byte("/Root"), []byte("/Info 9 0 R /Root"), 1)
+	if got := parse(t, p, titled); !got.Status.OK() || got.Title != "A title" || got.Text != "" || got.ParseMeta.First("parse.degraded") == "" {
+		t.Errorf("with a title: got %+v", got)
+	}
+}
+
 func bomb(n int) string {
 	var b bytes.Buffer
 	z := zlib.NewWriter(&b)
@@ -229,21 +264,6 @@ func realDocuments() []libtest.Real {
 
 func TestRealDocuments(t *testing.T) {
 	libtest.RealDocuments(t, must(t, `{"time_limit": "120s"}`), realDocuments(), 10)
-}
-
-// TestTruncatedDocument: without its end, which holds the table of contents, a
-// document is read as far as it goes.
-func TestTruncatedDocument(t *testing.T) {
-	body, err := libtest.ReadFile("/usr/share/developers-reference/developers-reference.pdf")
-	if err != nil {
-		t.Skip("Debian package developers-reference is not installed")
-	}
-	p := must(t, `{"time_limit": "60s"}`)
-	got := parse(t, p, body[:len(body)*3/4])
-	t.Logf("%v: %d bytes of text, %v", got.Status, len(got.Text), got.ParseMeta)
-	if !got.Status.OK() && got.Status.Message == "" {
-		t.Errorf("got %v", got.Status)
-	}
 }
 
 // TestEncrypted uses Ghostscript, which .ci/run installs.

@@ -78,7 +78,7 @@ func (p *Parser) Parse(ctx context.Context, in *parser.Input) (*parser.Output, e
 	}
 	charset, err := p.read(c, r)
 	if err != nil {
-		return libparse.Failed(c, model.ParseFailedInvalidFormat, "sitemap: %v", err), nil
+		return libparse.Unreadable(c, "sitemap: %v", err), nil
 	}
 	for key, n := range map[string]int{libparse.MetaOverLimit: r.over, metaOutside: r.outside, libparse.MetaUnusable: r.unusable} {
 		if n > 0 {
@@ -109,7 +109,7 @@ func (p *Parser) read(c *model.Content, r *reader) (charset string, err error) {
 	inner.Body = body
 	text, charset := libxml.Decode(&inner, p.section.DefaultCharset, p.section.MinConfidence)
 	if len(text) == 0 || text[0] != '<' {
-		return charset, r.text(text)
+		return charset, r.text(text, c.Truncated != "")
 	}
 	open, err := libxml.Walk(text, libxml.Limits{}, r)
 	switch {
@@ -230,6 +230,9 @@ func (r *reader) Text(s string) bool {
 	return true
 }
 
+// Cut implements libxml.Cutter: a cut URL is another one.
+func (r *reader) Cut() { r.buf.Reset() }
+
 // End implements libxml.Handler.
 func (r *reader) End(name string) bool {
 	local := libxml.Local(name)
@@ -311,14 +314,14 @@ func (r *reader) link(ref string, meta model.Metadata) {
 }
 
 // text reads a text sitemap: one URL a line and nothing else.
-func (r *reader) text(body []byte) error {
+func (r *reader) text(body []byte, cut bool) error {
 	if !utf8.Valid(body[:min(len(body), 4096)]) && len(body) < 4096 {
 		return errNoSitemap
 	}
 	n := 0
 	for line := range bytes.Lines(body) {
 		s := string(bytes.TrimSpace(line))
-		if s == "" {
+		if s == "" || cut && line[len(line)-1] != '\n' { // a cut URL is another one
 			continue
 		}
 		u, err := url.Parse(s)

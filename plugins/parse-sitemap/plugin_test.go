@@ -97,7 +97,7 @@ func TestParse(t *testing.T) {
 		},
 		{name: "text", body: "http://a.example/1\r\n\r\n  https://a.example/2\n", want: []string{"http://a.example/1", "https://a.example/2"}, meta: "sitemap=text"},
 		{name: "gzip", body: string(gz(t, `<urlset><url><loc>http://a.example/1</loc></url></urlset>`)), want: []string{"http://a.example/1"}, meta: "sitemap=urlset"},
-		{name: "cut", body: `<urlset><url><loc>http://a.example/1</loc></url><url><loc>http://a.exa`, want: []string{"http://a.example/1", "http://a.exa"}, meta: "parse.truncated=unclosed sitemap=urlset"},
+		{name: "cut", body: `<urlset><url><loc>http://a.example/1</loc></url><url><loc>http://a.exa`, want: []string{"http://a.example/1"}, meta: "parse.truncated=unclosed sitemap=urlset"},
 		{name: "cut gzip", body: string(gz(t, `<urlset><url><loc>http://a.example/1</loc></url></urlset>`)[:60]), want: []string{"http://a.example/1"}, meta: "parse.truncated=gzip sitemap=urlset"},
 		{name: "too large", own: `{"max_size": "1KiB"}`, body: `<urlset><url><loc>http://a.example/1</loc></url>` + strings.Repeat(" ", 2000) + `<url><loc>http://a.example/2</loc></url></urlset>`, want: []string{"http://a.example/1"}, meta: "parse.truncated=size sitemap=urlset"},
 		{name: "empty", body: `<urlset/>`, meta: "sitemap=urlset"},

@@ -7,6 +7,7 @@ import (
 	_ "embed"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/gonutch/crawler/plugins/internal/libcharset"
 	"github.com/gonutch/crawler/plugins/internal/libparse"
@@ -66,7 +67,7 @@ func (p *Parser) Parse(ctx context.Context, in *parser.Input) (*parser.Output, e
 	})
 	text := tidy(string(d.Text))
 	out := model.Parse{
-		URL: c.URL, Title: title(text, p.TitleLength),
+		URL: c.URL, Title: title(text, c.MIMEType, p.TitleLength),
 		Charset: d.Charset, Language: c.Headers.First("Content-Language"),
 		ParseMeta: model.Metadata{metaUsedCharset: {d.Charset}, metaOriginalCharset: {d.Charset}},
 	}
@@ -74,7 +75,7 @@ func (p *Parser) Parse(ctx context.Context, in *parser.Input) (*parser.Output, e
 		out.ParseMeta.Set(metaOriginalCharset, d.Declared)
 	}
 	if p.ExtractOutlinks {
-		urls, over := libparse.FindURLs(text, p.OutlinksMax, c.URL)
+		urls, over := libparse.FindURLs(libparse.Whole(c, text), p.OutlinksMax, c.URL)
 		for _, u := range urls {
 			out.Outlinks = append(out.Outlinks, model.Outlink{URL: u})
 		}
@@ -101,10 +102,14 @@ func tidy(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// title returns the first line of text, at most n characters, white space
-// collapsed.
-func title(text string, n int) string {
-	line, _, _ := strings.Cut(text, "\n")
+// title returns the first line of text that has a letter or digit, at most n characters,
+// white space collapsed.
+func title(text, mime string, n int) string {
+	word := strings.IndexFunc(text, func(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) })
+	line, _, _ := strings.Cut(text[strings.LastIndexByte(text[:max(0, word)], '\n')+1:], "\n")
+	if strings.HasSuffix(mime, "markdown") {
+		line = strings.TrimLeft(line, "# ")
+	}
 	if len(line) > 16*n { // enough for n characters whatever there is of white space
 		line = line[:16*n]
 	}

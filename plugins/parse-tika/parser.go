@@ -50,7 +50,7 @@ func (p *Parser) Parse(ctx context.Context, in *parser.Input) (*parser.Output, e
 		return nil, err
 	}
 	if len(c.Body) == 0 { // Tika would answer with an error of its own
-		return libparse.Failed(c, model.ParseFailedInvalidFormat, "the document is empty"), nil
+		return libparse.Unreadable(c, "the document is empty"), nil
 	}
 	addr, proc, err := p.server.use(ctx)
 	if err != nil {
@@ -165,7 +165,7 @@ func (p *Parser) refused(c *model.Content, status int, body []byte) ([]document,
 		if strings.Contains(reason, "Encrypted") {
 			return nil, libparse.Failed(c, model.ParseFailedMissingContent, "the document is encrypted"), nil
 		}
-		return nil, libparse.Failed(c, model.ParseFailedInvalidFormat, "Tika can't parse it: %s", reason), nil
+		return nil, libparse.Unreadable(c, "Tika can't parse it: %s", reason), nil
 	case http.StatusInternalServerError, http.StatusBadRequest, http.StatusNoContent, http.StatusRequestEntityTooLarge:
 		return nil, libparse.Failed(c, model.ParseFailedException, "Tika answers %d: %s", status, reason), nil
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusGatewayTimeout:

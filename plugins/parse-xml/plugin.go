@@ -95,9 +95,9 @@ func (p *Parser) Parse(ctx context.Context, in *parser.Input) (*parser.Output, e
 	open, err := libxml.Walk(body, libxml.Limits{Depth: p.MaxDepth}, r)
 	switch {
 	case err != nil:
-		return libparse.Failed(c, model.ParseFailedInvalidFormat, "xml: %v", err), nil
+		return libparse.Unreadable(c, "xml: %v", err), nil
 	case r.root == "":
-		return libparse.Failed(c, model.ParseFailedInvalidFormat, "xml: there is no element"), nil
+		return libparse.Unreadable(c, "xml: there is no element"), nil
 	case c.Truncated != "":
 		libparse.Truncated(r.meta, c.Truncated)
 	case open:

@@ -82,11 +82,7 @@ func (p *Parser) Parse(ctx context.Context, in *parser.Input) (*parser.Output, e
 		err = nil
 	}
 	if err != nil {
-		minor := model.ParseFailedInvalidFormat
-		if c.Truncated != "" {
-			minor = model.ParseFailedTruncated
-		}
-		return libparse.Failed(c, minor, "archive: %v", err), nil
+		return libparse.Unreadable(c, "archive: %v", err), nil
 	}
 	a.meta.Set(metaKind, strings.Join(a.kinds, "+"))
 	for key, n := range map[string]int{metaEntries: a.entries, metaSkipped: a.skipped, metaDamaged: a.damaged, metaOver: a.over} {

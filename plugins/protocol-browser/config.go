@@ -2,7 +2,6 @@ package protocolbrowser
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -14,19 +13,21 @@ import (
 	"github.com/chromedp/cdproto/network"
 
 	"github.com/gonutch/crawler/plugins/internal/libaddr"
-	protocolhttp "github.com/gonutch/crawler/plugins/protocol-http"
+	"github.com/gonutch/crawler/plugins/internal/libhttp"
 	"github.com/gonutch/crawler/sdk/fault"
 	"github.com/gonutch/crawler/sdk/setting"
 )
 
 // Config is everything the plugin can be told.
 type Config struct {
-	HTTP    protocolhttp.HTTPConfig
+	HTTP    libhttp.HTTPConfig
 	Own     OwnConfig
 	DataDir string       // for the browser's profile; "": the system's temporary folder
 	Logger  hclog.Logger // not nil
 	// Lookup resolves host names; nil is the system's resolver. For tests.
 	Lookup libaddr.LookupFunc
+
+	machine sandbox
 }
 
 // OwnConfig is the plugin's own block.
@@ -57,8 +58,8 @@ type OwnConfig struct {
 // plugin.hcl; it has no agent and so does not validate.
 func DefaultConfig() Config {
 	return Config{
-		HTTP:   protocolhttp.DefaultConfig().HTTP,
-		Logger: hclog.NewNullLogger(),
+		HTTP:   libhttp.DefaultConfig().HTTP,
+		Logger: hclog.NewNullLogger(), machine: thisMachine(),
 		Own: OwnConfig{
 			Sandbox: true, Pages: 4, RestartAfter: 500, PageTimeout: setting.Duration(40 * time.Second),
 			Wait: []string{"load", "idle"}, WaitTimeout: setting.Duration(10 * time.Second), IdleTime: setting.Duration(500 * time.Millisecond),
@@ -113,8 +114,12 @@ func (c *Config) check() (*plan, error) {
 	if p.path, err = FindBrowser(o.Path); err != nil {
 		return nil, err
 	}
-	if o.Sandbox && os.Getuid() == 0 {
-		return nil, invalid("root can't run Chromium in its sandbox: run the crawler as another user, or set sandbox = false if all pages are trusted")
+	if o.Sandbox {
+		if err := c.machine.usable(p.path); err != nil {
+			return nil, invalid("%w", err)
+		}
+	} else {
+		c.Logger.Warn("pages run without Chromium's sandbox (sandbox = false): one that breaks out of the browser has the rights of the crawler's user")
 	}
 	if err := o.checkNumbers(); err != nil {
 		return nil, err

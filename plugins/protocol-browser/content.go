@@ -3,6 +3,7 @@ package protocolbrowser
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -22,6 +23,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 
+	"github.com/gonutch/crawler/plugins/internal/libaddr"
 	"github.com/gonutch/crawler/sdk/extension/protocol"
 	"github.com/gonutch/crawler/sdk/model"
 )
@@ -212,7 +214,7 @@ func (v *visit) report() {
 	}
 	for key, err := range v.g.refusals() {
 		if key != hostPort(v.u) {
-			v.refused["connection to "+key]++
+			v.refused["connection to "+key+" ("+why(err)+")"]++
 			v.f.cfg.Logger.Debug("connection of a page refused", "url", v.out.URL, "reason", err)
 		}
 	}
@@ -232,6 +234,17 @@ func (v *visit) report() {
 	add(headerNotes, headerText(strings.Join(v.notes, "; ")))
 	v.out.Headers = h
 	v.f.cfg.Logger.Debug("page shown", "url", v.out.URL, "requests", v.requests, "hosts", len(v.hosts), "refused", tally(v.refused), "bytes", v.g.bytes.Load())
+}
+
+// why is the reason of a refusal in few words.
+func why(err error) string {
+	if r := (*libaddr.Refused)(nil); errors.As(err, &r) {
+		if r.Rule != "" {
+			return r.Rule
+		}
+		return string(r.Class)
+	}
+	return err.Error()
 }
 
 // tally lists what was counted, most first.

@@ -3,14 +3,17 @@ package protocolbrowser
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -23,7 +26,7 @@ import (
 )
 
 // processes returns the ids of the browser processes of f whose command line has word.
-func processes(t *testing.T, f *Fetcher, word string) []int {
+func processes(t testing.TB, f *Fetcher, word string) []int {
 	t.Helper()
 	var out []int
 	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -77,7 +80,7 @@ func TestCrashes(t *testing.T) {
 		return <-got
 	}
 	fine := func(when string) {
-		if r := get(t, f, s.Site().URL("/")); r.Status.Code != model.ProtocolSuccess || !strings.Contains(string(r.Body), "<p>fine") {
+		if r := libtest.Get(t, f, s.Site().URL("/")); r.Status.Code != model.ProtocolSuccess || !strings.Contains(string(r.Body), "<p>fine") {
 			t.Errorf("%s: %v", when, r.Status)
 		}
 	}
@@ -105,8 +108,11 @@ func TestCrashes(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Error(err)
 	}
-	if left := processes(t, f, ""); len(left) > 0 {
-		t.Errorf("processes left: %v", left)
+	// The last ones notice their browser's end by themselves.
+	for end := time.Now().Add(time.Minute); len(processes(t, f, "")) > 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("processes left: %v", processes(t, f, ""))
+		}
 	}
 	if left, _ := filepath.Glob(f.pool.dataDir + "/*"); len(left) > 0 {
 		t.Errorf("files left: %v", left)
@@ -123,7 +129,7 @@ func TestRestart(t *testing.T) {
 	f := fetcher(t, func(c *Config) { c.Own.RestartAfter = 2 })
 	pids := map[int]bool{}
 	for range 3 {
-		if r := get(t, f, s.Site().URL("/")); r.Status.Code != model.ProtocolSuccess {
+		if r := libtest.Get(t, f, s.Site().URL("/")); r.Status.Code != model.ProtocolSuccess {
 			t.Fatal(r.Status)
 		}
 		pids[f.pid()] = true
@@ -173,5 +179,81 @@ func TestDefaults(t *testing.T) {
 	}
 	if want := DefaultConfig().Own; !reflect.DeepEqual(got, want) || len(m.Settings) != reflect.TypeFor[OwnConfig]().NumField() {
 		t.Errorf("manifest %+v, code %+v", got, want)
+	}
+}
+
+// TestLoad: many more requests than pages at once, over browsers that are replaced again and again, and
+// one that is killed under its pages, end with the right page each or with the reason; no more pages
+// are open than the setting says, and nothing is left.
+func TestLoad(t *testing.T) {
+	const requests, open, each = 40, 3, 6
+	s := testsite.Start(t, testsite.Options{})
+	var mu sync.Mutex
+	now, most := 0, 0
+	atOnce := func(n int) {
+		mu.Lock()
+		defer mu.Unlock()
+		now += n
+		most = max(most, now)
+	}
+	halfway, killed := make(chan struct{}), make(chan struct{})
+	for i := range requests {
+		s.Site().Page(fmt.Sprintf("/%d", i), fmt.Sprintf(`<p id=p>loading<script>fetch("/data/%d").then(r => r.text()).then(x => { p.textContent = x; p.className = "done" })</script>`, i))
+		s.Site().Handle(fmt.Sprintf("/data/%d", i), func(w http.ResponseWriter, _ *http.Request) {
+			atOnce(1)
+			defer atOnce(-1)
+			if i == requests/2 {
+				close(halfway)
+				<-killed
+			}
+			fmt.Fprintf(w, "words of page %d.", i)
+		})
+	}
+	f := fetcher(t, func(c *Config) {
+		c.Own.Pages, c.Own.RestartAfter = open, each
+		c.Own.Wait = []string{"selector .done"}
+	})
+	answers := make([]*protocol.Response, requests)
+	var wg sync.WaitGroup
+	wg.Go(func() { // while a page waits for its data, so that one at least is lost
+		<-halfway
+		defer close(killed)
+		for _, p := range processes(t, f, "--type=renderer") {
+			_ = syscall.Kill(p, syscall.SIGKILL)
+		}
+	})
+	for i := range requests {
+		wg.Go(func() {
+			r, err := f.Fetch(t.Context(), &protocol.Request{URL: s.Site().URL(fmt.Sprintf("/%d", i)), Timeout: 20 * time.Minute})
+			if err != nil {
+				t.Errorf("page %d: %v", i, err)
+				return
+			}
+			answers[i] = r
+		})
+	}
+	wg.Wait()
+	lost := 0
+	for i, r := range answers {
+		switch {
+		case r == nil:
+		case r.Status.Code == model.ProtocolSuccess && strings.Contains(string(r.Body), fmt.Sprintf("words of page %d.", i)):
+		case r.Status.Code == model.ProtocolException && (i != requests/2 || strings.Contains(r.Status.Message, "crashed")):
+			lost++
+		default:
+			t.Errorf("page %d: %v, %q, %s", i, r.Status, r.Body, r.Headers.First(headerNotes))
+		}
+	}
+	if lost < 1 || lost > open {
+		t.Errorf("%d pages were lost, want those open when their processes were killed: 1 to %d", lost, open)
+	}
+	if most > open {
+		t.Errorf("%d pages were open at once, want %d at most", most, open)
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+	if left := processes(t, f, "--type=renderer"); len(left) > 0 {
+		t.Errorf("processes left: %v", left)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 
 	"github.com/gonutch/crawler/plugins/internal/libaddr"
-	protocolhttp "github.com/gonutch/crawler/plugins/protocol-http"
+	"github.com/gonutch/crawler/plugins/internal/libhttp"
 	"github.com/gonutch/crawler/sdk/extension/protocol"
 	"github.com/gonutch/crawler/sdk/model"
 )
@@ -31,6 +31,10 @@ func (v *visit) note(ev any) {
 	}
 	v.mu.Lock()
 	v.queue = append(v.queue, ev)
+	if _, crashed := ev.(*inspector.EventTargetCrashed); crashed {
+		v.crashed = true
+		v.end() // nothing that waits for the page's process is answered any more
+	}
 	v.mu.Unlock()
 	select {
 	case v.events <- struct{}{}:
@@ -91,8 +95,6 @@ func (v *visit) handle(ctx context.Context, ev any) {
 		v.dom = v.answered
 	case *page.EventLoadEventFired:
 		v.loaded, v.dom = v.answered, v.answered
-	case *inspector.EventTargetCrashed:
-		v.crashed = true
 	}
 	v.touch()
 }
@@ -231,8 +233,8 @@ func sameDocument(rawURL string, u *url.URL) bool {
 	return path(o) == path(u) && o.RawQuery == u.RawQuery
 }
 
-// conditions returns the headers with those that make the request conditional and with
-// the cookie of the record; nil when nothing is added.
+// conditions returns the headers with those that make the request conditional, with
+// the cookie of the record and with those that the request names; nil when nothing is added.
 func (v *visit) conditions(sent network.Headers) []*fetch.HeaderEntry {
 	add := map[string]string{}
 	if v.f.cfg.Own.Conditional {
@@ -246,6 +248,9 @@ func (v *visit) conditions(sent network.Headers) []*fetch.HeaderEntry {
 	if v.f.cfg.HTTP.Cookies {
 		add["Cookie"] = v.req.Metadata.First("Cookie")
 	}
+	for name := range v.req.Headers {
+		add[name] = v.req.Headers.First(name)
+	}
 	var extra []*fetch.HeaderEntry
 	for name, value := range add {
 		if value != "" && !strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
@@ -256,6 +261,9 @@ func (v *visit) conditions(sent network.Headers) []*fetch.HeaderEntry {
 		return nil
 	}
 	for name, value := range sent {
+		if _, ours := v.req.Headers[textproto.CanonicalMIMEHeaderKey(name)]; ours {
+			continue
+		}
 		if s, ok := value.(string); ok {
 			extra = append(extra, &fetch.HeaderEntry{Name: name, Value: s})
 		}
@@ -275,7 +283,7 @@ func (v *visit) response(ctx context.Context, ev *fetch.EventRequestPaused) {
 	show := false
 	switch {
 	case ans.Status.Code == model.ProtocolMoved, ans.Status.Code == model.ProtocolTempMoved:
-		if ans.Location = protocolhttp.Resolve(v.u, ans.Headers.First("Location")); ans.Location == "" {
+		if ans.Location = libhttp.Resolve(v.u, ans.Headers.First("Location")); ans.Location == "" {
 			ans.Status.Code, ans.Status.Message = model.ProtocolException, "a redirect without a usable Location"
 		} else {
 			ans.Status.Message = ans.Location
@@ -305,10 +313,10 @@ func (v *visit) head(ev *fetch.EventRequestPaused) *protocol.Response {
 	}
 	ans.ContentType = ans.Headers.First("Content-Type")
 	status := int(ev.ResponseStatusCode)
-	ans.Status = model.ProtocolStatus{Code: protocolhttp.CodeOf(status, v.f.cfg.Own.Conditional && v.req.LastModified+v.req.ETag != ""), HTTP: status}
+	ans.Status = model.ProtocolStatus{Code: libhttp.CodeOf(status, v.f.cfg.Own.Conditional && v.req.LastModified+v.req.ETag != ""), HTTP: status}
 	if ans.Status.Code != model.ProtocolSuccess && ans.Status.Code != model.ProtocolNotModified {
 		ans.Status.Message = strings.TrimSpace(fmt.Sprintf("%d %s", status, reason(status, ev.ResponseStatusText)))
-		ans.RetryAfter = protocolhttp.RetryAfter(ans.Headers.First("Retry-After"), ans.Headers.First("Date"), time.Now())
+		ans.RetryAfter = libhttp.RetryAfter(ans.Headers.First("Retry-After"), ans.Headers.First("Date"), time.Now())
 	}
 	if ip, _ := v.g.peer(hostPort(v.u)); v.f.cfg.HTTP.ProxyHost == "" {
 		ans.IP = ip

@@ -9,7 +9,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/gonutch/crawler/sdk/extension/protocol"
+	"github.com/gonutch/crawler/plugins/internal/libtest"
 	"github.com/gonutch/crawler/sdk/model"
 	"github.com/gonutch/crawler/sdk/setting"
 	"github.com/gonutch/crawler/sdk/testsite"
@@ -27,6 +27,9 @@ func fetcher(t testing.TB, change ...func(*Config)) *Fetcher {
 	}
 	cfg.HTTP.AgentName, cfg.HTTP.AgentURL = "testcrawler", "https://example.org/"
 	cfg.HTTP.AllowPrivate = []string{"127.0.0.1"}
+	// A page takes as long as the machine is busy; what a test waits for comes.
+	cfg.HTTP.TimeLimit, cfg.HTTP.ConnectTimeout = setting.Duration(5*time.Minute), setting.Duration(time.Minute)
+	cfg.Own.PageTimeout, cfg.Own.WaitTimeout = setting.Duration(4*time.Minute), setting.Duration(2*time.Minute)
 	cfg.Own.Sandbox = os.Getuid() != 0
 	cfg.DataDir = t.TempDir()
 	for _, c := range change {
@@ -40,28 +43,22 @@ func fetcher(t testing.TB, change ...func(*Config)) *Fetcher {
 	return f
 }
 
-func get(t testing.TB, f *Fetcher, url string) *protocol.Response {
-	t.Helper()
-	r, err := f.Fetch(t.Context(), &protocol.Request{URL: url})
-	if err != nil {
-		t.Fatalf("fetch %s: %v", url, err)
-	}
-	return r
-}
+// patient takes a page for quiet only when a busy machine has had time for its scripts.
+func patient(c *Config) { c.Own.IdleTime = setting.Duration(3 * time.Second) }
 
 // TestShop: a page whose scripts bring everything, with steps that make it show all.
 func TestShop(t *testing.T) {
 	s := testsite.Start(t, testsite.Options{})
 	testsite.Shop(s.Site(), 25)
-	f := fetcher(t, func(c *Config) { c.Own.Steps = []string{"on /$", "click_while .more"} })
-	r := get(t, f, s.Site().URL("/"))
+	f := fetcher(t, func(c *Config) { c.Own.Steps = []string{"on /$", "click_while .more"} }, patient)
+	r := libtest.Get(t, f, s.Site().URL("/"))
 	if r.Status.Code != model.ProtocolSuccess || strings.Count(string(r.Body), `href="/product/`) != 25 {
 		t.Errorf("%v, body %s", r.Status, r.Body)
 	}
 	if r.Protocol != "http/1.1" || r.IP != "127.0.0.1" || r.ContentType != "text/html; charset=utf-8" || r.Headers.First(headerRequests) != "4" {
 		t.Errorf("protocol %q, IP %q, type %q, headers %v", r.Protocol, r.IP, r.ContentType, r.Headers)
 	}
-	r = get(t, f, s.Site().URL("/product/7"))
+	r = libtest.Get(t, f, s.Site().URL("/product/7"))
 	if !strings.Contains(string(r.Body), "<title>Product 7</title>") || !strings.Contains(string(r.Body), "Price 7.99") {
 		t.Errorf("%v, body %s", r.Status, r.Body)
 	}
@@ -105,7 +102,7 @@ func TestOutcomes(t *testing.T) {
 		_, _ = w.Write([]byte(`<p>let in`))
 	})
 	site.Page("/reloads", `<p>again<script>location.reload()</script>`)
-	f := fetcher(t)
+	f, slow := fetcher(t), fetcher(t, patient)
 	u := site.URL
 	for _, tc := range []struct {
 		path     string
@@ -139,7 +136,12 @@ func TestOutcomes(t *testing.T) {
 	} {
 		t.Run(tc.path[1:], func(t *testing.T) {
 			t.Parallel()
-			r := get(t, f, u(tc.path))
+			by := f
+			switch tc.path {
+			case "/script", "/refresh", "/late", "/cookie", "/reloads": // the page does something by itself
+				by = slow
+			}
+			r := libtest.Get(t, by, u(tc.path))
 			if r.Status.Code != tc.code || r.Status.HTTP != tc.http || r.Location != tc.location || !strings.Contains(string(r.Body), tc.body) {
 				t.Errorf("%v, location %q, body %q, %s", r.Status, r.Location, r.Body, r.Headers.First(headerNotes))
 			}
@@ -168,7 +170,7 @@ func TestEndlessScript(t *testing.T) {
 	s := testsite.Start(t, testsite.Options{})
 	s.Site().Page("/", `<p>here<script>for (;;) {}</script>`)
 	f := fetcher(t, func(c *Config) { c.Own.WaitTimeout = setting.Duration(time.Second) })
-	r := get(t, f, s.Site().URL("/"))
+	r := libtest.Get(t, f, s.Site().URL("/"))
 	if r.Status.Code != model.ProtocolSuccess || !strings.Contains(string(r.Body), "<p>here") || !strings.Contains(r.Headers.First(headerNotes), "did not end") {
 		t.Errorf("%v %q %v", r.Status, r.Body, r.Headers)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/gonutch/crawler/plugins/internal/libaddr"
 	"github.com/gonutch/crawler/plugins/internal/libdomain"
-	protocolhttp "github.com/gonutch/crawler/plugins/protocol-http"
+	"github.com/gonutch/crawler/plugins/internal/libhttp"
 	"github.com/gonutch/crawler/sdk/extension/protocol"
 	"github.com/gonutch/crawler/sdk/fault"
 	"github.com/gonutch/crawler/sdk/model"
@@ -20,7 +20,7 @@ import (
 type Fetcher struct {
 	cfg   Config
 	plan  *plan
-	http  *protocolhttp.Fetcher // for what needs no browser, and for all connections
+	http  *libhttp.Fetcher // for what needs no browser, and for all connections
 	pool  *pool
 	slots chan struct{}
 }
@@ -32,9 +32,9 @@ func NewFetcher(cfg Config) (*Fetcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	hc := protocolhttp.DefaultConfig()
+	hc := libhttp.DefaultConfig()
 	hc.HTTP, hc.Lookup = cfg.HTTP, cfg.Lookup
-	h, err := protocolhttp.NewFetcher(hc)
+	h, err := libhttp.NewFetcher(hc)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (f *Fetcher) Fetch(ctx context.Context, req *protocol.Request) (*protocol.R
 }
 
 func (f *Fetcher) fetch(ctx context.Context, req *protocol.Request, out *protocol.Response) error {
-	u, err := protocolhttp.ParseURL(req.URL)
+	u, err := libhttp.ParseURL(req.URL)
 	if err != nil {
 		failed(out, model.ProtocolGone, "not a URL that can be asked for: %v", err)
 		return nil

@@ -40,7 +40,7 @@ setting "page_timeout" {
   type    = "duration"
   default = "40s"
   meaning = "How long one page may take in all; then what is there is taken, marked as cut. At most http.time_limit."
-  nutch   = "page.load.delay"
+  nutch   = "page.load.delay (s)"
 }
 
 setting "wait" {

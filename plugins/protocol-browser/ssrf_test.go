@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/gonutch/crawler/plugins/internal/libtest"
 	"github.com/gonutch/crawler/sdk/extension/protocol"
 	"github.com/gonutch/crawler/sdk/model"
 	"github.com/gonutch/crawler/sdk/testsite"
@@ -64,38 +65,45 @@ func TestSubRequests(t *testing.T) {
 	s := testsite.Start(t, testsite.Options{})
 	target := "127.0.0.2:" + strconv.Itoa(port)
 	site := s.Host("shop.example")
+	const inFrame = `const p = new RTCPeerConnection({iceServers: [{urls: "stun:127.0.0.1:%d"}]}); p.createDataChannel("x"); p.createOffer().then(o => p.setLocalDescription(o))`
+	http := func(hostport string) string {
+		return `fetch("http://` + hostport + `/x", {mode: "no-cors"}).catch(done)`
+	}
+	p := ":" + strconv.Itoa(port)
+	// Each page calls done when its attempt has failed; those that are not told wait a while.
 	for name, page := range map[string]string{
-		"script":       `<script src="http://` + target + `/x"></script>`,
-		"image":        `<img src="http://` + target + `/x">`,
-		"style":        `<link rel=stylesheet href="http://` + target + `/x">`,
-		"frame":        `<iframe src="http://` + target + `/x"></iframe>`,
-		"fetch":        `<script>fetch("http://` + target + `/x", {mode: "no-cors"})</script>`,
-		"decimal":      `<script>fetch("http://2130706434:` + strconv.Itoa(port) + `/x", {mode: "no-cors"})</script>`,
-		"octal":        `<script>fetch("http://0177.0.0.2:` + strconv.Itoa(port) + `/x", {mode: "no-cors"})</script>`,
-		"mapped":       `<script>fetch("http://[::ffff:127.0.0.2]:` + strconv.Itoa(port) + `/x", {mode: "no-cors"})</script>`,
-		"name":         `<script>fetch("http://inside.example:` + strconv.Itoa(port) + `/x", {mode: "no-cors"})</script>`,
-		"metadata":     `<script>fetch("http://169.254.169.254/latest/meta-data/", {mode: "no-cors"})</script>`,
-		"redirect":     `<script src="/to-inside"></script>`,
-		"websocket":    `<script>new WebSocket("ws://` + target + `/x")</script>`,
-		"eventsource":  `<script>new EventSource("http://` + target + `/x")</script>`,
-		"beacon":       `<script>navigator.sendBeacon("http://` + target + `/x", "y")</script>`,
-		"worker":       `<script>new Worker(URL.createObjectURL(new Blob(['fetch("http://` + target + `/x", {mode: "no-cors"})'])))</script>`,
-		"prefetch":     `<link rel=prefetch href="http://` + target + `/x"><link rel=preconnect href="http://` + target + `/">`,
-		"form":         `<form target=f method=post action="http://` + target + `/x"></form><iframe name=f></iframe><script>document.forms[0].submit()</script>`,
-		"file":         `<iframe src="file:///etc/passwd"></iframe><script>fetch("file:///etc/passwd").catch(() => 0)</script>`,
-		"webrtc":       fmt.Sprintf(`<script>const p = new RTCPeerConnection({iceServers: [{urls: "stun:127.0.0.1:%d"}]}); p.createDataChannel("x"); p.createOffer().then(o => p.setLocalDescription(o))</script>`, stun),
-		"webrtc-frame": fmt.Sprintf(`<iframe srcdoc='<script>const p = new RTCPeerConnection({iceServers: [{urls: "stun:127.0.0.1:%d"}]}); p.createDataChannel("x"); p.createOffer().then(o => p.setLocalDescription(o))</script>'></iframe>`, stun),
-		"webtransport": fmt.Sprintf(`<script>new WebTransport("https://127.0.0.1:%d/x")</script>`, stun),
-		"rebinding":    `<script>fetch("http://rebind.example:` + strconv.Itoa(port) + `/x", {mode: "no-cors"})</script>`,
-		"service":      `<script>navigator.serviceWorker.register("/sw.js")</script>`,
+		"script":       `<script src="http://` + target + `/x" onerror=done()></script>`,
+		"image":        `<img src="http://` + target + `/x" onerror=done()>`,
+		"style":        `<link rel=stylesheet href="http://` + target + `/x" onerror=done()>`,
+		"frame":        `<iframe src="http://` + target + `/x" onload=done()></iframe>`,
+		"fetch":        `<script>` + http(target) + `</script>`,
+		"decimal":      `<script>` + http("2130706434"+p) + `</script>`,
+		"octal":        `<script>` + http("0177.0.0.2"+p) + `</script>`,
+		"mapped":       `<script>` + http("[::ffff:127.0.0.2]"+p) + `</script>`,
+		"name":         `<script>` + http("inside.example"+p) + `</script>`,
+		"metadata":     `<script>` + http("169.254.169.254") + `</script>`,
+		"redirect":     `<script src="/to-inside" onerror=done()></script>`,
+		"websocket":    `<script>new WebSocket("ws://` + target + `/x").onerror = done</script>`,
+		"eventsource":  `<script>new EventSource("http://` + target + `/x").onerror = done</script>`,
+		"beacon":       `<script>navigator.sendBeacon("http://` + target + `/x", "y"); later()</script>`,
+		"worker":       `<script>new Worker(URL.createObjectURL(new Blob(['const done = () => postMessage(1); ` + http(target) + `']))).onmessage = done</script>`,
+		"prefetch":     `<link rel=prefetch href="http://` + target + `/x" onerror=done()><link rel=preconnect href="http://` + target + `/">`,
+		"form":         `<form target=f method=post action="http://` + target + `/x"></form><iframe name=f></iframe><script>document.forms[0].submit(); later()</script>`,
+		"file":         `<iframe src="file:///etc/passwd"></iframe><script>fetch("file:///etc/passwd").catch(later)</script>`,
+		"webrtc":       `<script>later(); ` + fmt.Sprintf(inFrame, stun) + `</script>`,
+		"webrtc-frame": `<script>later()</script><iframe srcdoc='<script>` + fmt.Sprintf(inFrame, stun) + `</script>'></iframe>`,
+		"webtransport": fmt.Sprintf(`<script>later(); new WebTransport("https://127.0.0.1:%d/x")</script>`, stun),
+		"rebinding":    `<script>` + http("rebind.example"+p) + `</script>`,
+		"service":      `<script>later(); navigator.serviceWorker.register("/sw.js")</script>`,
 	} {
-		site.Page("/"+name, "<p>page"+page)
+		site.Page("/"+name, `<p>page<script>const done = () => document.body.append(Object.assign(document.createElement("i"), {id: "done"})), later = () => setTimeout(done, 3000)</script>`+page)
 	}
 	site.Redirect("/to-inside", 302, "http://"+target+"/x")
 	site.File("/sw.js", "text/javascript", []byte(`fetch("http://`+target+`/x", {mode: "no-cors"})`))
 	f := fetcher(t, func(c *Config) {
 		c.HTTP.AllowPrivate = nil
 		c.Own.Block = nil
+		c.Own.Wait = []string{"load", "selector #done", "idle"}
 	}, names(map[string][]string{"shop.example": {"127.0.0.1"}, "inside.example": {"127.0.0.2"}, "rebind.example": {"192.0.2.1", "127.0.0.2"}}))
 	for name := range map[string]bool{
 		"script": true, "image": true, "style": true, "frame": true, "fetch": true, "decimal": true, "octal": true, "mapped": true, "name": true,
@@ -115,6 +123,9 @@ func TestSubRequests(t *testing.T) {
 				if !strings.Contains(r.Headers.First(headerRefused), "connection to ") {
 					t.Errorf("refused: %q", r.Headers.First(headerRefused))
 				}
+			}
+			if notes := r.Headers.First(headerNotes); notes != "" {
+				t.Errorf("notes: %s", notes)
 			}
 			if strings.Contains(string(r.Body), "root:") {
 				t.Errorf("a file was read: %s", r.Body)
@@ -142,7 +153,7 @@ func TestPageAddress(t *testing.T) {
 	}
 	f := fetcher(t, func(c *Config) { c.HTTP.AllowPrivate = nil }, names(map[string][]string{"in.example": {"127.0.0.1"}}))
 	for _, host := range []string{"127.0.0.1", "in.example", "2130706433", "0x7f000001", "0177.1", "[::ffff:127.0.0.1]", "169.254.169.254", "localhost"} {
-		r := get(t, f, fmt.Sprintf("http://%s:%d/", host, s.Port()))
+		r := libtest.Get(t, f, fmt.Sprintf("http://%s:%d/", host, s.Port()))
 		want := model.ProtocolAccessDenied
 		if host == "localhost" { // which the resolver does not know here
 			want = model.ProtocolException
@@ -155,7 +166,7 @@ func TestPageAddress(t *testing.T) {
 		t.Errorf("%d requests", n)
 	}
 	for url, want := range map[string]model.ProtocolCode{"file:///etc/passwd": model.ProtocolGone, "ftp://h/x": model.ProtocolNotFoundProto, "data:text/html,x": model.ProtocolGone, "chrome://version": model.ProtocolNotFoundProto, "http://": model.ProtocolGone} {
-		if r := get(t, f, url); r.Status.Code != want {
+		if r := libtest.Get(t, f, url); r.Status.Code != want {
 			t.Errorf("%s: %v", url, r.Status)
 		}
 	}

@@ -36,6 +36,7 @@ type visit struct {
 	t     *chromedp.Target
 	frame cdp.FrameID
 
+	end    func()        // ends the page's context
 	events chan struct{} // says that the queue has something
 
 	mu       sync.Mutex
@@ -75,6 +76,7 @@ func (v *visit) run(parent context.Context, c *chrome) error {
 		chromedp.WithListener(v.note))
 	defer func() { _ = chromedp.Cancel(ctx) }()
 	defer cancel()
+	v.end = cancel
 	hard := time.AfterFunc(time.Until(v.deadline)+contentGrace, cancel)
 	defer hard.Stop()
 	defer context.AfterFunc(parent, cancel)()

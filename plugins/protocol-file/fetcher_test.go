@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/net/html"
 
+	"github.com/gonutch/crawler/plugins/internal/libtest"
 	"github.com/gonutch/crawler/sdk"
 	"github.com/gonutch/crawler/sdk/extension/protocol"
 	"github.com/gonutch/crawler/sdk/fault"
@@ -70,20 +71,6 @@ func fetcher(t *testing.T, root string, change ...func(*Config)) *Fetcher {
 		t.Fatal(err)
 	}
 	return f
-}
-
-func fetch(t *testing.T, f *Fetcher, req *protocol.Request) *protocol.Response {
-	t.Helper()
-	r, err := f.Fetch(t.Context(), req)
-	if err != nil {
-		t.Fatalf("fetch %s: %v", req.URL, err)
-	}
-	return r
-}
-
-func get(t *testing.T, f *Fetcher, url string) *protocol.Response {
-	t.Helper()
-	return fetch(t, f, &protocol.Request{URL: url})
 }
 
 func TestOutcomes(t *testing.T) {
@@ -155,7 +142,7 @@ func TestOutcomes(t *testing.T) {
 		{u + "/fifo", denied, ""},
 		{u + "/socket", denied, ""},
 	} {
-		r := get(t, f, tc.url)
+		r := libtest.Get(t, f, tc.url)
 		got := string(r.Body) + r.Location
 		if r.Status.Code != tc.code || got != tc.want {
 			t.Errorf("%s: %v %q; want %s %q", tc.url, r.Status, got, tc.code, tc.want)
@@ -168,14 +155,14 @@ func TestOutcomes(t *testing.T) {
 		}
 	}
 	nothing := fetcher(t, root, func(c *Config) { c.Roots = nil })
-	if r := get(t, nothing, u+"/a.html"); r.Status.Code != denied || !strings.Contains(r.Status.Message, "file.roots") {
+	if r := libtest.Get(t, nothing, u+"/a.html"); r.Status.Code != denied || !strings.Contains(r.Status.Message, "file.roots") {
 		t.Errorf("without roots: %v", r.Status)
 	}
-	if r := get(t, fetcher(t, "/dev"), "file:///dev/zero"); r.Status.Code != denied {
+	if r := libtest.Get(t, fetcher(t, "/dev"), "file:///dev/zero"); r.Status.Code != denied {
 		t.Errorf("device: %v", r.Status)
 	}
 	whole := fetcher(t, "/")
-	if r := get(t, whole, "file:///proc/self/stat"); r.Status.Code != ok && r.Status.Code != moved {
+	if r := libtest.Get(t, whole, "file:///proc/self/stat"); r.Status.Code != ok && r.Status.Code != moved {
 		t.Errorf("root /: %v", r.Status)
 	}
 }
@@ -189,7 +176,7 @@ func TestLinksLeftAlone(t *testing.T) {
 		"/d/back/": model.ProtocolSuccess, "/d/back/back/": model.ProtocolGone, "/dlink/back/back/": model.ProtocolGone,
 		"/dlink/back/back/back/": model.ProtocolGone, "/out/passwd": model.ProtocolAccessDenied,
 	} {
-		if r := get(t, f, "file://"+dir+p); r.Status.Code != want {
+		if r := libtest.Get(t, f, "file://"+dir+p); r.Status.Code != want {
 			t.Errorf("%s: %v, want %s", p, r.Status, want)
 		}
 	}
@@ -205,7 +192,7 @@ func TestNotModified(t *testing.T) {
 	}
 	f := fetcher(t, dir)
 	for _, p := range []string{"/a.html", "/"} {
-		first := get(t, f, "file://"+dir+p)
+		first := libtest.Get(t, f, "file://"+dir+p)
 		if got, want := first.Headers.First("Last-Modified"), "Thu, 02 Jan 2020 03:04:05 GMT"; got != want {
 			t.Errorf("%s: Last-Modified %q", p, got)
 		}
@@ -215,7 +202,7 @@ func TestNotModified(t *testing.T) {
 			stamp.Add(-time.Second).Format(http.TimeFormat): model.ProtocolSuccess,
 			"nonsense": model.ProtocolSuccess,
 		} {
-			r := fetch(t, f, &protocol.Request{URL: "file://" + dir + p, LastModified: since})
+			r := libtest.Fetch(t, f, &protocol.Request{URL: "file://" + dir + p, LastModified: since})
 			if r.Status.Code != want || (want == model.ProtocolNotModified) != (r.Status.HTTP == 304) {
 				t.Errorf("%s since %s: %v, want %s", p, since, r.Status, want)
 			}
@@ -239,16 +226,16 @@ func TestContentLimit(t *testing.T) {
 		truncated  string
 	}{{n, 0, n, ""}, {n - 1, 0, n - 1, "length"}, {1, 0, 1, "length"}, {0, 0, 0, "length"}, {-1, 0, n, ""}, {1, n, n, ""}, {n, 7, 7, "length"}, {1, -1, n, ""}} {
 		f := fetcher(t, dir, func(c *Config) { c.ContentLimit = setting.Size(tc.limit) })
-		r := fetch(t, f, &protocol.Request{URL: "file://" + dir + "/big", MaxBytes: tc.max})
+		r := libtest.Fetch(t, f, &protocol.Request{URL: "file://" + dir + "/big", MaxBytes: tc.max})
 		if int64(len(r.Body)) != tc.want || r.Truncated != tc.truncated || string(r.Body) != content[:len(r.Body)] {
 			t.Errorf("limit %d, request %d: %d bytes, truncated %q; want %d, %q", tc.limit, tc.max, len(r.Body), r.Truncated, tc.want, tc.truncated)
 		}
 	}
-	r := get(t, fetcher(t, dir), "file://"+dir+"/empty")
+	r := libtest.Get(t, fetcher(t, dir), "file://"+dir+"/empty")
 	if r.Status.Code != model.ProtocolSuccess || len(r.Body) != 0 || r.Truncated != "" {
 		t.Errorf("empty file: %v %q", r.Status, r.Body)
 	}
-	r = fetch(t, fetcher(t, dir), &protocol.Request{URL: "file://" + dir + "/big", Timeout: 1})
+	r = libtest.Fetch(t, fetcher(t, dir), &protocol.Request{URL: "file://" + dir + "/big", Timeout: 1})
 	if r.Truncated != "time" || r.Status.Code != model.ProtocolSuccess {
 		t.Errorf("no time: %v, truncated %q", r.Status, r.Truncated)
 	}
@@ -291,7 +278,7 @@ func TestListing(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := fetcher(t, dir)
-	r := get(t, f, "file://"+dir+"/d/")
+	r := libtest.Get(t, f, "file://"+dir+"/d/")
 	if r.Status.Code != model.ProtocolSuccess || r.ContentType != "text/html; charset=utf-8" {
 		t.Fatalf("%v %q", r.Status, r.ContentType)
 	}
@@ -307,7 +294,7 @@ func TestListing(t *testing.T) {
 			t.Errorf("link %q: %v", h, err)
 			continue
 		}
-		got := get(t, f, target.String())
+		got := libtest.Get(t, f, target.String())
 		if got.Status.Code == model.ProtocolSuccess && got.ContentType == "" {
 			reached[strings.TrimPrefix(string(got.Body), "content of d/")] = true
 		} else if got.Status.Code != model.ProtocolSuccess && texts[i] != "zlink" {
@@ -323,7 +310,7 @@ func TestListing(t *testing.T) {
 		t.Errorf("%d texts, the last ones %s", len(texts), diff)
 	}
 	hidden := fetcher(t, dir, func(c *Config) { c.CrawlHidden = true })
-	if _, texts := links(t, get(t, hidden, "file://"+dir+"/d/").Body); len(texts) != len(hostile)+3 {
+	if _, texts := links(t, libtest.Get(t, hidden, "file://"+dir+"/d/").Body); len(texts) != len(hostile)+3 {
 		t.Errorf("with hidden files: %q", texts)
 	}
 }
@@ -331,7 +318,7 @@ func TestListing(t *testing.T) {
 func TestListingLimits(t *testing.T) {
 	dir := tree(t, "d/a", "d/b", "d/c", "d/e/")
 	list := func(change ...func(*Config)) ([]string, *protocol.Response) {
-		r := get(t, fetcher(t, dir, change...), "file://"+dir+"/d/")
+		r := libtest.Get(t, fetcher(t, dir, change...), "file://"+dir+"/d/")
 		_, texts := links(t, r.Body)
 		return texts, r
 	}
@@ -355,7 +342,7 @@ func TestListingLimits(t *testing.T) {
 	if texts, _ := list(up); texts[0] != "../" {
 		t.Errorf("crawl_parent: %q", texts)
 	}
-	if _, texts := links(t, get(t, fetcher(t, dir, up), "file://"+dir+"/").Body); cmp.Diff([]string{"d/"}, texts) != "" {
+	if _, texts := links(t, libtest.Get(t, fetcher(t, dir, up), "file://"+dir+"/").Body); cmp.Diff([]string{"d/"}, texts) != "" {
 		t.Errorf("the root links out: %q", texts)
 	}
 }
@@ -376,10 +363,10 @@ func TestNew(t *testing.T) {
 	}
 	// A root that is a link is reached under both names.
 	f := fetcher(t, dir+"/l")
-	if r := get(t, f, "file://"+dir+"/l/x"); r.Location != "file://"+dir+"/d/x" {
+	if r := libtest.Get(t, f, "file://"+dir+"/l/x"); r.Location != "file://"+dir+"/d/x" {
 		t.Errorf("%v", r.Status)
 	}
-	if r := get(t, f, "file://"+dir+"/d/x"); r.Status.Code != model.ProtocolSuccess {
+	if r := libtest.Get(t, f, "file://"+dir+"/d/x"); r.Status.Code != model.ProtocolSuccess {
 		t.Errorf("%v", r.Status)
 	}
 	for _, js := range []string{`{"roots":["` + dir + `/none"]}`, `{"roots":["` + dir + `/file"]}`, `{"roots":[""]}`, `{"roots":["file://h/x"]}`, `{"max_entries":0}`, `{"content_limit":"10"}`} {

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/gonutch/crawler/plugins/internal/libtest"
 	"github.com/gonutch/crawler/sdk/model"
 )
 
@@ -85,11 +86,11 @@ func withoutRights(t *testing.T, root string) {
 	t.Helper()
 	f := fetcher(t, root)
 	for _, p := range []string{"/a", "/d/", "/d/x"} {
-		if r := get(t, f, "file://"+root+p); r.Status.Code != model.ProtocolAccessDenied || r.Status.HTTP != 401 || len(r.Body) != 0 {
+		if r := libtest.Get(t, f, "file://"+root+p); r.Status.Code != model.ProtocolAccessDenied || r.Status.HTTP != 401 || len(r.Body) != 0 {
 			t.Errorf("%s: %v %q", p, r.Status, r.Body)
 		}
 	}
-	if r := get(t, f, "file://"+root+"/open"); r.Status.Code != model.ProtocolSuccess {
+	if r := libtest.Get(t, f, "file://"+root+"/open"); r.Status.Code != model.ProtocolSuccess {
 		t.Errorf("/open: %v", r.Status)
 	}
 }
@@ -104,12 +105,12 @@ func TestHugeFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := get(t, fetcher(t, dir), "file://"+dir+"/")
+	r := libtest.Get(t, fetcher(t, dir), "file://"+dir+"/")
 	hrefs, _ := links(t, r.Body)
 	if r.Status.Code != model.ProtocolSuccess || r.Truncated != "" || len(hrefs) != n || hrefs[0] != "./file-00000.txt" || hrefs[n-1] != fmt.Sprintf("./file-%05d.txt", n-1) {
 		t.Errorf("%v, %d links, truncated %q", r.Status, len(hrefs), r.Truncated)
 	}
-	r = get(t, fetcher(t, dir, func(c *Config) { c.MaxEntries = n / 2 }), "file://"+dir+"/")
+	r = libtest.Get(t, fetcher(t, dir, func(c *Config) { c.MaxEntries = n / 2 }), "file://"+dir+"/")
 	if hrefs, _ = links(t, r.Body); len(hrefs) != n/2 || r.Truncated != "length" {
 		t.Errorf("%d links, truncated %q", len(hrefs), r.Truncated)
 	}
@@ -131,7 +132,7 @@ func TestSpecialFilesStayClosed(t *testing.T) {
 	for _, follow := range []bool{true, false} {
 		f := fetcher(t, dir, func(c *Config) { c.CrawlRedirectNoncanonial = follow })
 		for _, p := range []string{"/pipe", "/link", "/far/deep", "/", "/far/"} {
-			r := get(t, f, "file://"+dir+p)
+			r := libtest.Get(t, f, "file://"+dir+p)
 			if p[len(p)-1] != '/' && r.Status.Code != model.ProtocolAccessDenied {
 				t.Errorf("%s: %v", p, r.Status)
 			}

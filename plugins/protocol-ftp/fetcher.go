@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/textproto"
 	"net/url"
+	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/gonutch/crawler/plugins/internal/libaddr"
 	"github.com/gonutch/crawler/plugins/internal/liblist"
+	"github.com/gonutch/crawler/plugins/internal/liburl"
 	"github.com/gonutch/crawler/sdk/extension/protocol"
 	"github.com/gonutch/crawler/sdk/fault"
 	"github.com/gonutch/crawler/sdk/model"
@@ -32,6 +34,7 @@ type Fetcher struct {
 	dialer libaddr.Dialer
 	tls    *tls.Config
 	idle   idle
+	logins liburl.Hosts[struct{}] // who may have the configured login
 }
 
 // NewFetcher checks cfg and builds a Fetcher. Errors are fault.Invalid.
@@ -43,8 +46,14 @@ func NewFetcher(cfg Config) (*Fetcher, error) {
 	if err != nil {
 		return nil, fault.Errorf(fault.Invalid, "http.allow_private: %w", err)
 	}
+	var logins liburl.Hosts[struct{}]
+	for _, h := range cfg.Own.LoginHosts {
+		if _, _, err := logins.Set(h, struct{}{}); err != nil {
+			return nil, invalid("login_hosts: %w; want \"host\" or \"*.domain\"", err)
+		}
+	}
 	return &Fetcher{
-		cfg: cfg, idle: idle{kept: map[target]*session{}},
+		cfg: cfg, logins: logins, idle: idle{kept: map[target]*session{}},
 		tls: &tls.Config{
 			MinVersion: tls.VersionTLS12, InsecureSkipVerify: !cfg.HTTP.TLSCertificatesCheck, //nolint:gosec // the user's choice
 			ClientSessionCache: tls.NewLRUClientSessionCache(256),
@@ -135,13 +144,15 @@ func (f *Fetcher) exchange(ctx context.Context, s *session, req *protocol.Reques
 	s.unwatch = s.watch(s.control)
 	out.IP = s.peer.String()
 	err := s.document(req, name, out)
-	if !s.unwatch() && err == nil {
-		err = ctx.Err()
-	}
-	if err != nil {
+	over := !s.unwatch()
+	switch {
+	case err != nil:
 		return err
-	}
-	if out.Truncated != "" || !f.cfg.Own.KeepConnection {
+	case over && errors.Is(ctx.Err(), context.Canceled):
+		return ctx.Err()
+	case (over || out.Truncated == "time") && len(out.Body) == 0:
+		return errLate
+	case over || out.Truncated != "" || !f.cfg.Own.KeepConnection:
 		s.close() // what is cut off may still be coming
 		return nil
 	}
@@ -161,7 +172,7 @@ func (f *Fetcher) failure(ctx context.Context, err error, limit time.Duration, o
 		status(out, model.ProtocolAccessDenied, 0, "%v", err)
 	case errors.As(err, &login) && errors.As(err, &reply) && reply.Code/100 == 5:
 		status(out, model.ProtocolAccessDenied, 401, "%v", err)
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, errors.Is(err, errLate):
 		status(out, model.ProtocolException, 0, "no document within timeout (%s)", limit)
 	case errors.As(err, &reply):
 		status(out, model.ProtocolException, 500, "%v", err)
@@ -173,6 +184,7 @@ func (f *Fetcher) failure(ctx context.Context, err error, limit time.Duration, o
 var (
 	errScheme  = errors.New("only ftp and ftps are served")
 	errRefused = errors.New("data connection not made")
+	errLate    = errors.New("out of time")
 )
 
 // parse returns where to connect and the path there.
@@ -185,7 +197,7 @@ func (f *Fetcher) parse(req *protocol.Request) (target, string, error) {
 	if u.Scheme != "ftp" && u.Scheme != "ftps" {
 		return target{}, "", fmt.Errorf("scheme %q: %w", u.Scheme, errScheme)
 	}
-	t := target{implicit: u.Scheme == "ftps", port: 21, user: f.cfg.Own.Username, password: f.cfg.password(), allowed: strings.Join(req.AllowPrivate, "\n")}
+	t := target{implicit: u.Scheme == "ftps", port: 21, allowed: strings.Join(req.AllowPrivate, "\n")}
 	if t.implicit {
 		t.port = 990
 	}
@@ -199,6 +211,7 @@ func (f *Fetcher) parse(req *protocol.Request) (target, string, error) {
 		}
 		t.port = uint16(n)
 	}
+	t.user, t.password = f.cfg.login(&f.logins, t.host)
 	if u.User != nil && u.User.Username() != "" {
 		t.user = u.User.Username()
 		t.password, _ = u.User.Password()
@@ -345,7 +358,7 @@ func (s *session) read(req *protocol.Request, name string, r *ftp.Response, out 
 	switch {
 	case int64(len(body)) > limit:
 		out.Body, out.Truncated = body[:limit], "length"
-	case err != nil && s.ctx.Err() != nil:
+	case err != nil && (s.ctx.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded)): // whichever tells first
 		out.Truncated = "time"
 	case err != nil:
 		out.Truncated = "disconnect"

@@ -1,27 +1,19 @@
 package protocolftp
 
 import (
-	"bufio"
 	"context"
-	"crypto/tls"
 	"encoding/json"
-	"fmt"
-	"io"
 	"net"
-	"net/http/httptest"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
-	"goftp.io/server/v2"
-	"goftp.io/server/v2/driver/file"
 
 	"github.com/gonutch/crawler/plugins/internal/libtest"
 	"github.com/gonutch/crawler/sdk/extension/protocol"
@@ -30,166 +22,20 @@ import (
 	"github.com/gonutch/crawler/sdk/plugintest"
 	"github.com/gonutch/crawler/sdk/setting"
 	"github.com/gonutch/crawler/sdk/testsite"
+	"github.com/gonutch/crawler/sdk/testsite/ftpsite"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// ftpServer is a real FTP server over a folder. Its connections are counted and can be cut.
-type ftpServer struct {
-	dir string
-	l   net.Listener
-
-	mu    sync.Mutex
-	conns []net.Conn
-	total int
-	front string // "host:port" before Addr, for clients
-}
-
-// Accept implements net.Listener.
-func (s *ftpServer) Accept() (net.Conn, error) {
-	c, err := s.l.Accept()
-	if err == nil {
-		s.mu.Lock()
-		s.conns = append(s.conns, c)
-		s.total++
-		s.mu.Unlock()
-	}
-	return c, err
-}
-
-// Close implements net.Listener.
-func (s *ftpServer) Close() error {
-	err := s.l.Close()
-	s.cut()
-	return err
-}
-
-// Addr implements net.Listener.
-func (s *ftpServer) Addr() net.Addr { return s.l.Addr() }
-
-// cut closes all connections, as a server does that found them idle for too long.
-func (s *ftpServer) cut() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, c := range s.conns {
-		_ = c.Close()
-	}
-	s.conns = nil
-}
-
-func (s *ftpServer) accepted() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.total
-}
-
-func (s *ftpServer) url(scheme, path string) string {
-	if s.front != "" {
-		return scheme + "://" + s.front + path
-	}
-	return scheme + "://" + s.Addr().String() + path
-}
-
-// startFTP serves a folder; mode is "plain", "explicit" or "implicit". Only me:pw and
-// anonymous users are let in.
-func startFTP(t *testing.T, mode string) *ftpServer {
-	t.Helper()
-	dir := t.TempDir()
-	for name, text := range map[string]string{
+// startFTP serves a folder of files for these tests.
+func startFTP(t testing.TB, mode ftpsite.Mode) *ftpsite.Server {
+	return ftpsite.Start(t, mode, map[string]string{
 		"robots.txt": "User-agent: *\nDisallow: /private/\n", "a.txt": "content of a", "sub/b c.html": "<p>b", "sub/é.txt": "accent",
 		"private/x": "secret", "big.bin": strings.Repeat("x", 100_000), "sub/deeper/z": "",
-	} {
-		p := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(p, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	driver, err := file.NewDriver(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &ftpServer{dir: dir, l: l}
-	o := &server.Options{
-		Driver: driver, Auth: logins{}, Perm: server.NewSimplePerm("u", "g"), Hostname: "127.0.0.1", PublicIP: "127.0.0.1", Logger: &server.DiscardLogger{},
-	}
-	if mode != "plain" {
-		o.TLS, o.TLSConfig, o.ExplicitFTPS = true, certificate(t), true
-		_ = l.Close()
-		o.Port = l.Addr().(*net.TCPAddr).Port // the library sets up TLS only when it listens itself
-	}
-	srv, err := server.NewServer(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var wg sync.WaitGroup
-	if mode == "plain" {
-		wg.Go(func() { _ = srv.Serve(s) })
-	} else {
-		wg.Go(func() { _ = srv.ListenAndServe() })
-		for {
-			c, err := net.Dial("tcp", l.Addr().String())
-			if err == nil {
-				_ = c.Close()
-				break
-			}
-			if t.Context().Err() != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	if mode == "implicit" {
-		front := testsite.StartRaw(t, func(c net.Conn) { implicit(c, l.Addr().String(), o.TLSConfig) })
-		s.front = front.Addr()
-	}
-	t.Cleanup(func() {
-		_ = srv.Shutdown()
-		_ = s.Close()
-		wg.Wait()
 	})
-	return s
 }
 
-// implicit serves a control connection that is encrypted from the start with a server that
-// wants to be asked for TLS.
-func implicit(c net.Conn, server string, cfg *tls.Config) {
-	up, err := net.Dial("tcp", server)
-	if err != nil {
-		return
-	}
-	defer func() { _ = up.Close() }()
-	in := tls.Server(c, cfg)
-	defer func() { _ = in.Close() }()
-	r := bufio.NewReader(up)
-	greeting, _ := r.ReadString('\n')
-	_, _ = fmt.Fprint(up, "AUTH TLS\r\n")
-	_, _ = r.ReadString('\n')
-	out := tls.Client(up, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // the other half of the test
-	_, _ = fmt.Fprint(in, greeting)
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		_, _ = io.Copy(out, in)
-		_ = up.Close()
-	})
-	_, _ = io.Copy(in, out)
-	_ = c.Close()
-	wg.Wait()
-}
-
-type logins struct{}
-
-// CheckPasswd implements server.Auth.
-func (logins) CheckPasswd(_ *server.Context, user, password string) (bool, error) {
-	return user == "anonymous" && strings.Contains(password, "@") || user == "me" && password == "pw", nil
-}
-
-func fetcher(t *testing.T, change ...func(*Config)) *Fetcher {
+func fetcher(t testing.TB, change ...func(*Config)) *Fetcher {
 	t.Helper()
 	cfg := DefaultConfig()
 	cfg.HTTP.AllowPrivate = []string{"127.0.0.1"}
@@ -205,36 +51,22 @@ func fetcher(t *testing.T, change ...func(*Config)) *Fetcher {
 	return f
 }
 
-func fetch(t *testing.T, f *Fetcher, req *protocol.Request) *protocol.Response {
-	t.Helper()
-	r, err := f.Fetch(t.Context(), req)
-	if err != nil {
-		t.Fatalf("fetch %s: %v", req.URL, err)
-	}
-	return r
-}
-
-func get(t *testing.T, f *Fetcher, url string) *protocol.Response {
-	t.Helper()
-	return fetch(t, f, &protocol.Request{URL: url})
-}
-
 func TestOutcomes(t *testing.T) {
 	const (
 		ok, moved, denied = model.ProtocolSuccess, model.ProtocolMoved, model.ProtocolAccessDenied
 		notFound, gone    = model.ProtocolNotFound, model.ProtocolGone
 	)
-	for _, mode := range []string{"plain", "explicit", "implicit"} {
+	for _, mode := range []ftpsite.Mode{ftpsite.Plain, ftpsite.Explicit, ftpsite.Implicit} {
 		s := startFTP(t, mode)
-		scheme := map[string]string{"plain": "ftp", "explicit": "ftp", "implicit": "ftps"}[mode]
+		scheme := map[ftpsite.Mode]string{ftpsite.Plain: "ftp", ftpsite.Explicit: "ftp", ftpsite.Implicit: "ftps"}[mode]
 		for _, epsv := range []bool{true, false} {
 			f := fetcher(t, func(c *Config) {
 				c.Own.EPSV = epsv
-				if mode == "explicit" {
+				if mode == ftpsite.Explicit {
 					c.Own.TLS = "always"
 				}
 			})
-			u := s.url(scheme, "")
+			u := s.URL(scheme, "")
 			for _, tc := range []struct {
 				url  string
 				code model.ProtocolCode
@@ -260,7 +92,7 @@ func TestOutcomes(t *testing.T) {
 				{"http://127.0.0.1/", model.ProtocolNotFoundProto, ""},
 				{"ftp:///x", gone, ""},
 			} {
-				r := get(t, f, tc.url)
+				r := libtest.Get(t, f, tc.url)
 				got := string(r.Body)
 				if tc.code == moved {
 					got = r.Location
@@ -268,7 +100,7 @@ func TestOutcomes(t *testing.T) {
 				if r.Status.Code != tc.code || !strings.Contains(got, tc.want) {
 					t.Errorf("%s, EPSV %t, %s: %v, %q", mode, epsv, tc.url, r.Status, got)
 				}
-				if r.Status.Code == ok && (r.IP != "127.0.0.1" || r.Protocol != map[bool]string{true: "ftp", false: "ftps"}[mode == "plain"]) {
+				if r.Status.Code == ok && (r.IP != "127.0.0.1" || r.Protocol != map[bool]string{true: "ftp", false: "ftps"}[mode == ftpsite.Plain]) {
 					t.Errorf("%s: IP %q, protocol %q", tc.url, r.IP, r.Protocol)
 				}
 			}
@@ -277,30 +109,30 @@ func TestOutcomes(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	s := startFTP(t, "plain")
+	s := startFTP(t, ftpsite.Plain)
 	f := fetcher(t)
-	r := fetch(t, f, &protocol.Request{URL: s.url("ftp", "/big.bin"), MaxBytes: 1000})
+	r := libtest.Fetch(t, f, &protocol.Request{URL: s.URL("ftp", "/big.bin"), MaxBytes: 1000})
 	if len(r.Body) != 1000 || r.Truncated != "length" {
 		t.Errorf("%d bytes, truncated %q", len(r.Body), r.Truncated)
 	}
-	r = fetch(t, f, &protocol.Request{URL: s.url("ftp", "/big.bin"), MaxBytes: 100_000})
+	r = libtest.Fetch(t, f, &protocol.Request{URL: s.URL("ftp", "/big.bin"), MaxBytes: 100_000})
 	if len(r.Body) != 100_000 || r.Truncated != "" {
 		t.Errorf("%d bytes, truncated %q", len(r.Body), r.Truncated)
 	}
 	f = fetcher(t, func(c *Config) { c.Own.MaxEntries = 2 })
-	if r = get(t, f, s.url("ftp", "/")); r.Truncated != "length" || strings.Count(string(r.Body), "<li>") != 2 {
+	if r = libtest.Get(t, f, s.URL("ftp", "/")); r.Truncated != "length" || strings.Count(string(r.Body), "<li>") != 2 {
 		t.Errorf("max_entries: truncated %q, %s", r.Truncated, r.Body)
 	}
 }
 
 func TestNotModified(t *testing.T) {
-	s := startFTP(t, "plain")
+	s := startFTP(t, ftpsite.Plain)
 	at := time.Date(2020, 2, 3, 4, 5, 6, 0, time.Local) // which this server takes for UTC
-	if err := os.Chtimes(filepath.Join(s.dir, "a.txt"), at, at); err != nil {
+	if err := os.Chtimes(filepath.Join(s.Dir, "a.txt"), at, at); err != nil {
 		t.Fatal(err)
 	}
 	f := fetcher(t)
-	r := get(t, f, s.url("ftp", "/a.txt"))
+	r := libtest.Get(t, f, s.URL("ftp", "/a.txt"))
 	stamp := r.Headers.First("Last-Modified")
 	if stamp != "Mon, 03 Feb 2020 04:05:06 GMT" {
 		t.Errorf("Last-Modified %q", stamp)
@@ -308,7 +140,7 @@ func TestNotModified(t *testing.T) {
 	for since, want := range map[string]model.ProtocolCode{
 		stamp: model.ProtocolNotModified, "Mon, 03 Feb 2020 04:05:05 GMT": model.ProtocolSuccess, "nonsense": model.ProtocolSuccess,
 	} {
-		if r := fetch(t, f, &protocol.Request{URL: s.url("ftp", "/a.txt"), LastModified: since}); r.Status.Code != want {
+		if r := libtest.Fetch(t, f, &protocol.Request{URL: s.URL("ftp", "/a.txt"), LastModified: since}); r.Status.Code != want {
 			t.Errorf("since %q: %v", since, r.Status)
 		}
 	}
@@ -317,37 +149,37 @@ func TestNotModified(t *testing.T) {
 // TestKeptConnections: one control connection serves a host; one that the server has
 // closed is replaced; other users and permissions have others.
 func TestKeptConnections(t *testing.T) {
-	s := startFTP(t, "plain")
+	s := startFTP(t, ftpsite.Plain)
 	f := fetcher(t)
 	paths := []string{"/a.txt", "/sub/", "/none", "/sub", "/robots.txt", "/"}
 	for _, p := range paths {
-		get(t, f, s.url("ftp", p))
+		libtest.Get(t, f, s.URL("ftp", p))
 	}
-	if n := s.accepted(); n != 1 {
+	if n := s.Accepted(); n != 1 {
 		t.Errorf("%d control connections for %d documents", n, len(paths))
 	}
-	s.cut()
-	if r := get(t, f, s.url("ftp", "/a.txt")); r.Status.Code != model.ProtocolSuccess || s.accepted() != 2 {
-		t.Errorf("after the server closed it: %v, %d connections", r.Status, s.accepted())
+	s.Cut()
+	if r := libtest.Get(t, f, s.URL("ftp", "/a.txt")); r.Status.Code != model.ProtocolSuccess || s.Accepted() != 2 {
+		t.Errorf("after the server closed it: %v, %d connections", r.Status, s.Accepted())
 	}
-	fetch(t, f, &protocol.Request{URL: s.url("ftp", "/a.txt"), AllowPrivate: []string{"127.0.0.1"}})
-	get(t, f, strings.Replace(s.url("ftp", "/a.txt"), "//", "//me:pw@", 1))
-	if n := s.accepted(); n != 4 {
+	libtest.Fetch(t, f, &protocol.Request{URL: s.URL("ftp", "/a.txt"), AllowPrivate: []string{"127.0.0.1"}})
+	libtest.Get(t, f, strings.Replace(s.URL("ftp", "/a.txt"), "//", "//me:pw@", 1))
+	if n := s.Accepted(); n != 4 {
 		t.Errorf("%d connections; another permission and another user want their own", n)
 	}
 	f = fetcher(t, func(c *Config) { c.Own.KeepConnection = false })
-	before := s.accepted()
+	before := s.Accepted()
 	for _, p := range paths {
-		get(t, f, s.url("ftp", p))
+		libtest.Get(t, f, s.URL("ftp", p))
 	}
-	if n := s.accepted() - before; n != len(paths) {
+	if n := s.Accepted() - before; n != len(paths) {
 		t.Errorf("keep_connection = false: %d connections for %d documents", n, len(paths))
 	}
 }
 
 func TestAddresses(t *testing.T) {
-	s := startFTP(t, "plain")
-	_, port, _ := net.SplitHostPort(s.Addr().String())
+	s := startFTP(t, ftpsite.Plain)
+	_, port, _ := net.SplitHostPort(s.Addr())
 	f := fetcher(t, func(c *Config) {
 		c.HTTP.AllowPrivate = nil
 		c.Lookup = func(context.Context, string, string) ([]netip.Addr, error) {
@@ -355,44 +187,21 @@ func TestAddresses(t *testing.T) {
 		}
 	})
 	for _, host := range []string{"127.0.0.1", "in.example", "2130706433", "0x7f000001", "0177.1", "[::ffff:127.0.0.1]", "169.254.169.254"} {
-		if r := get(t, f, "ftp://"+host+":"+port+"/a.txt"); r.Status.Code != model.ProtocolAccessDenied || !strings.Contains(r.Status.Message, "refused") {
+		if r := libtest.Get(t, f, "ftp://"+host+":"+port+"/a.txt"); r.Status.Code != model.ProtocolAccessDenied || !strings.Contains(r.Status.Message, "refused") {
 			t.Errorf("%s: %v", host, r.Status)
 		}
 	}
-	if n := s.accepted(); n != 0 {
+	if n := s.Accepted(); n != 0 {
 		t.Errorf("%d connections", n)
 	}
-	r := fetch(t, f, &protocol.Request{URL: "ftp://in.example:" + port + "/a.txt", AllowPrivate: []string{"in.example:" + port}})
+	r := libtest.Fetch(t, f, &protocol.Request{URL: "ftp://in.example:" + port + "/a.txt", AllowPrivate: []string{"in.example:" + port}})
 	if r.Status.Code != model.ProtocolSuccess {
 		t.Errorf("with permission: %v", r.Status)
 	}
 }
 
-// script is an FTP server that answers commands as told; what is not told is "200 ok".
-func script(t *testing.T, replies map[string]string) string {
-	t.Helper()
-	s := testsite.StartRaw(t, func(c net.Conn) {
-		say := func(text string) { _, _ = fmt.Fprint(c, text+"\r\n") }
-		say("220 ready")
-		in := bufio.NewScanner(c)
-		for in.Scan() {
-			verb, _, _ := strings.Cut(in.Text(), " ")
-			if text, ok := replies[verb]; ok {
-				say(text)
-			} else if verb == "USER" {
-				say("331 password")
-			} else if verb == "PASS" {
-				say("230 in")
-			} else if verb == "CWD" {
-				say("250 there")
-			} else if verb == "QUIT" {
-				return
-			} else {
-				say("200 ok")
-			}
-		}
-	})
-	return "ftp://" + s.Addr()
+func script(t testing.TB, replies map[string]string, data string) string {
+	return "ftp://" + ftpsite.StartScript(t, replies, data).Addr()
 }
 
 // TestPassiveAddress: a server can't send the data connection to another machine or to
@@ -416,15 +225,12 @@ func TestPassiveAddress(t *testing.T) {
 		}
 	}()
 	port := inside.Addr().(*net.TCPAddr).Port
-	pasv := func(ip string, port int) string {
-		return fmt.Sprintf("227 Entering Passive Mode (%s,%d,%d)", strings.ReplaceAll(ip, ".", ","), port/256, port%256)
-	}
 	for name, reply := range map[string]string{
-		"another machine": pasv("127.0.0.2", port), "another service": pasv("127.0.0.1", 25), "no address": pasv("300.1.2.3", port), "port 0": pasv("127.0.0.1", 0),
+		"another machine": ftpsite.Passive("127.0.0.2", port), "another service": ftpsite.Passive("127.0.0.1", 25), "no address": ftpsite.Passive("300.1.2.3", port), "port 0": ftpsite.Passive("127.0.0.1", 0),
 	} {
-		u := script(t, map[string]string{"EPSV": "500 no", "PASV": reply, "MDTM": "500 no"})
+		u := script(t, map[string]string{"EPSV": "500 no", "PASV": reply, "MDTM": "500 no"}, "")
 		for _, path := range []string{"/x", "/"} {
-			r := get(t, fetcher(t), u+path)
+			r := libtest.Get(t, fetcher(t), u+path)
 			if r.Status.Code != model.ProtocolAccessDenied || !strings.Contains(r.Status.Message, "refused") {
 				t.Errorf("%s, %s: %v", name, path, r.Status)
 			}
@@ -449,16 +255,22 @@ func TestHostileServers(t *testing.T) {
 		"negative port":    {"EPSV": "229 (|||-5|)", "PASV": "227 (127,0,0,1,-9,7)"},
 		"times nonsense":   {"FEAT": "211-x\r\n MDTM\r\n211 end", "MDTM": "213 yesterday", "EPSV": "500 no", "PASV": "500 no", "RETR": "550 none", "CWD": "550 none"},
 	} {
-		r := get(t, fetcher(t), script(t, replies)+"/x")
+		r := libtest.Get(t, fetcher(t), script(t, replies, "")+"/x")
 		if r.Status.Code == model.ProtocolSuccess || r.Status.Message == "" {
 			t.Errorf("%s: %v", name, r.Status)
 		}
 	}
 	silent := testsite.StartRaw(t, func(c net.Conn) { _, _ = c.Read(make([]byte, 1)) })
 	start := time.Now()
-	r := fetch(t, fetcher(t), &protocol.Request{URL: "ftp://" + silent.Addr() + "/x", Timeout: 200 * time.Millisecond})
+	r := libtest.Fetch(t, fetcher(t), &protocol.Request{URL: "ftp://" + silent.Addr() + "/x", Timeout: 200 * time.Millisecond})
 	if r.Status.Code != model.ProtocolException || !strings.Contains(r.Status.Message, "timeout") || time.Since(start) > 10*time.Second {
 		t.Errorf("silent: %v after %s", r.Status, time.Since(start))
+	}
+	for data, want := range map[string]model.ProtocolCode{"half a file": model.ProtocolSuccess, "": model.ProtocolException} {
+		r = libtest.Fetch(t, fetcher(t), &protocol.Request{URL: script(t, map[string]string{"FEAT": "211 none"}, data+ftpsite.Hang) + "/x", Timeout: time.Second})
+		if r.Status.Code != want || string(r.Body) != data || r.Truncated != map[bool]string{true: "time"}[data != ""] || r.Status.Code != model.ProtocolSuccess && !strings.Contains(r.Status.Message, "timeout") {
+			t.Errorf("hangs after %q: %v, %q, truncated %q", data, r.Status, r.Body, r.Truncated)
+		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -470,7 +282,8 @@ func TestHostileServers(t *testing.T) {
 func TestSettings(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"timeout": func(c *Config) { c.Own.Timeout = 0 }, "tls": func(c *Config) { c.Own.TLS = "maybe" }, "entries": func(c *Config) { c.Own.MaxEntries = 0 },
-		"user": func(c *Config) { c.Own.Username = "" }, "line end": func(c *Config) { c.Own.Password = "a\nb" },
+		"user": func(c *Config) { c.Own.Username = "" }, "login for all": func(c *Config) { c.Own.Username = "me" },
+		"login hosts": func(c *Config) { c.Own.LoginHosts = []string{"*"} }, "line end": func(c *Config) { c.Own.Password = "a\nb" },
 		"allow": func(c *Config) { c.HTTP.AllowPrivate = []string{"/"} }, "server_timeout": func(c *Config) { c.Own.ServerTimeout = setting.Duration(-1) },
 	} {
 		cfg := DefaultConfig()
@@ -489,11 +302,41 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+// TestLogins: the configured login is for the hosts that are named; others see anonymous.
+func TestLogins(t *testing.T) {
+	for name, tc := range map[string]struct {
+		own            OwnConfig
+		host           string
+		user, password string
+	}{
+		"nothing set":    {OwnConfig{Username: "anonymous"}, "a.org", "anonymous", "me@example.org"},
+		"named":          {OwnConfig{Username: "me", Password: "pw", LoginHosts: []string{"A.org"}}, "a.org", "me", "pw"},
+		"below":          {OwnConfig{Username: "me", Password: "pw", LoginHosts: []string{"*.a.org"}}, "ftp.a.org", "me", "pw"},
+		"stranger":       {OwnConfig{Username: "me", Password: "pw", LoginHosts: []string{"a.org"}}, "evil.org", "anonymous", "me@example.org"},
+		"no password":    {OwnConfig{Username: "me", LoginHosts: []string{"a.org"}}, "a.org", "me", "me@example.org"},
+		"an address":     {OwnConfig{Username: "anonymous", Password: "x@y.org"}, "a.org", "anonymous", "x@y.org"},
+		"address, named": {OwnConfig{Username: "anonymous", Password: "x@y.org", LoginHosts: []string{"a.org"}}, "b.org", "anonymous", "me@example.org"},
+	} {
+		cfg := DefaultConfig()
+		cfg.HTTP.AgentEmail = "me@example.org"
+		cfg.Own.Username, cfg.Own.Password, cfg.Own.LoginHosts = tc.own.Username, tc.own.Password, tc.own.LoginHosts
+		f, err := NewFetcher(cfg)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		got, _, err := f.parse(&protocol.Request{URL: "ftp://" + tc.host + "/x"})
+		if err != nil || got.user != tc.user || got.password != tc.password {
+			t.Errorf("%s: %q with %q, %v; want %q with %q", name, got.user, got.password, err, tc.user, tc.password)
+		}
+	}
+}
+
 func TestConformance(t *testing.T) {
-	s := startFTP(t, "plain")
+	s := startFTP(t, ftpsite.Plain)
 	var requests []protocol.Request
 	for _, p := range []string{"/a.txt", "/", "/sub", "/none", "/robots.txt"} {
-		requests = append(requests, protocol.Request{URL: s.url("ftp", p), AllowPrivate: []string{s.Addr().String()}})
+		requests = append(requests, protocol.Request{URL: s.URL("ftp", p), AllowPrivate: []string{s.Addr()}})
 	}
 	plugintest.Run(t, Plugin(), plugintest.Options{Requests: requests})
 }
@@ -521,20 +364,12 @@ func FuzzReplies(f *testing.F) {
 	})
 }
 
-// certificate is that of a test server for 127.0.0.1, which nobody trusts.
-func certificate(t *testing.T) *tls.Config {
-	t.Helper()
-	s := httptest.NewTLSServer(nil)
-	defer s.Close()
-	return &tls.Config{Certificates: s.TLS.Certificates, MinVersion: tls.VersionTLS12}
-}
-
 // TestCertificates: a server that can't show who it is is not talked to.
 func TestCertificates(t *testing.T) {
-	for mode, scheme := range map[string]string{"explicit": "ftp", "implicit": "ftps"} {
+	for mode, scheme := range map[ftpsite.Mode]string{ftpsite.Explicit: "ftp", ftpsite.Implicit: "ftps"} {
 		s := startFTP(t, mode)
 		f := fetcher(t, func(c *Config) { c.HTTP.TLSCertificatesCheck, c.Own.TLS = true, "always" })
-		if r := get(t, f, s.url(scheme, "/a.txt")); r.Status.Code != model.ProtocolException || !strings.Contains(r.Status.Message, "certificate") {
+		if r := libtest.Get(t, f, s.URL(scheme, "/a.txt")); r.Status.Code != model.ProtocolException || !strings.Contains(r.Status.Message, "certificate") {
 			t.Errorf("%s: %v", mode, r.Status)
 		}
 	}

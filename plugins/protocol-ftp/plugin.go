@@ -19,6 +19,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/gonutch/crawler/plugins/internal/libaddr"
+	"github.com/gonutch/crawler/plugins/internal/liburl"
 	"github.com/gonutch/crawler/sdk"
 	"github.com/gonutch/crawler/sdk/fault"
 	"github.com/gonutch/crawler/sdk/setting"
@@ -54,6 +55,7 @@ type HTTPConfig struct {
 type OwnConfig struct {
 	Username       string           `json:"username"`
 	Password       string           `json:"password"`
+	LoginHosts     []string         `json:"login_hosts"`
 	ContentLimit   setting.Size     `json:"content_limit"` // negative: none
 	Timeout        setting.Duration `json:"timeout"`
 	KeepConnection bool             `json:"keep_connection"`
@@ -73,7 +75,7 @@ func DefaultConfig() Config {
 			TLSCertificatesCheck: true, DNSCacheTTL: setting.Duration(5 * time.Minute),
 		},
 		Own: OwnConfig{
-			Username: "anonymous", ContentLimit: 10 << 20, Timeout: setting.Duration(60 * time.Second), KeepConnection: true,
+			Username: anonymous, LoginHosts: []string{}, ContentLimit: 10 << 20, Timeout: setting.Duration(60 * time.Second), KeepConnection: true,
 			ServerTimeout: setting.Duration(100 * time.Second), TLS: "never", EPSV: true, MaxEntries: 100_000,
 		},
 		Logger: hclog.NewNullLogger(),
@@ -118,19 +120,29 @@ func (c *Config) validate() error {
 		return invalid("max_entries = %d: must be at least 1", o.MaxEntries)
 	case o.Username == "":
 		return invalid("username is empty: want a name, such as \"anonymous\"")
+	case o.Username != anonymous && len(o.LoginHosts) == 0:
+		return invalid("username = %q: say in login_hosts which hosts may have it and the password", o.Username)
 	case strings.ContainsAny(o.Username+o.Password+c.HTTP.AgentEmail, "\r\n"):
 		return invalid("username, password and http.agent_email must not have line ends")
 	}
 	return nil
 }
 
-// password is that of the configured user.
-func (c *Config) password() string {
-	switch {
-	case c.Own.Password != "":
-		return c.Own.Password
-	case c.HTTP.AgentEmail != "":
-		return c.HTTP.AgentEmail
+// anonymous is who the plugin is where no login is meant for the host (RFC 1635).
+const anonymous = "anonymous"
+
+// login is what host is told; hosts are those of login_hosts.
+func (c *Config) login(hosts *liburl.Hosts[struct{}], host string) (user, password string) {
+	_, named := hosts.Get(liburl.HostKey(host))
+	if c.Own.Password != "" && (named || c.Own.Username == anonymous && hosts.Len() == 0) {
+		return c.Own.Username, c.Own.Password
 	}
-	return "anonymous@example.com"
+	user = anonymous
+	if named {
+		user = c.Own.Username
+	}
+	if c.HTTP.AgentEmail != "" {
+		return user, c.HTTP.AgentEmail
+	}
+	return user, "anonymous@example.com"
 }

@@ -24,18 +24,24 @@ setting "password" {
   nutch   = "ftp.password"
 }
 
+setting "login_hosts" {
+  type    = "list"
+  default = []
+  meaning = "Hosts that are told username and password: names, addresses, or *.domain for a domain and all below it. All others are logged in to as anonymous. Must be set when username is."
+}
+
 setting "content_limit" {
   type    = "size"
   default = "10MiB"
   meaning = "Files and listings are cut there. Negative: no limit."
-  nutch   = "ftp.content.limit"
+  nutch   = "ftp.content.limit (bytes)"
 }
 
 setting "timeout" {
   type    = "duration"
   default = "60s"
   meaning = "How long one document may take in all, at most http.time_limit."
-  nutch   = "ftp.timeout"
+  nutch   = "ftp.timeout (ms)"
 }
 
 setting "keep_connection" {
@@ -49,7 +55,7 @@ setting "server_timeout" {
   type    = "duration"
   default = "100s"
   meaning = "How long a kept connection may lie idle; servers close them at some time of their own, so that a kept one that fails is replaced once."
-  nutch   = "ftp.server.timeout"
+  nutch   = "ftp.server.timeout (ms)"
 }
 
 setting "follow_talk" {

@@ -2,22 +2,23 @@ package protocolhttp
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/hashicorp/hcl/v2/hclparse"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
-	ctyjson "github.com/zclconf/go-cty/cty/json"
+	"go.uber.org/goleak"
 
+	"github.com/gonutch/crawler/plugins/internal/libhttp"
 	"github.com/gonutch/crawler/sdk"
+	"github.com/gonutch/crawler/sdk/extension/protocol"
 	"github.com/gonutch/crawler/sdk/fault"
 	"github.com/gonutch/crawler/sdk/manifest"
+	"github.com/gonutch/crawler/sdk/testsite"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestManifest(t *testing.T) {
 	m, err := manifest.Read("plugin.hcl", Plugin().Manifest)
@@ -35,9 +36,9 @@ func TestManifest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got OwnConfig
-	if err := (sdk.Settings{Own: js}).Decode(&got); err != nil || !reflect.DeepEqual(got, DefaultConfig().Own) {
-		t.Errorf("the manifest's defaults are %+v (%v), the code's %+v", got, err, DefaultConfig().Own)
+	var got libhttp.OwnConfig
+	if err := (sdk.Settings{Own: js}).Decode(&got); err != nil || !reflect.DeepEqual(got, libhttp.DefaultConfig().Own) {
+		t.Errorf("the manifest's defaults are %+v (%v), the code's %+v", got, err, libhttp.DefaultConfig().Own)
 	}
 }
 
@@ -46,51 +47,18 @@ func settings(t *testing.T, http, own string) sdk.Settings {
 	return sdk.Settings{Own: json.RawMessage(own), Sections: map[string]json.RawMessage{"http": json.RawMessage(http)}}
 }
 
-// The names and defaults here are those of the core's nutch-default.hcl.
-func TestAgreesWithCore(t *testing.T) {
-	file, diags := hclparse.NewParser().ParseHCLFile("../../nutch-default.hcl")
-	if diags.HasErrors() {
-		t.Fatal(diags)
-	}
-	section := map[string]string{}
-	for _, b := range file.Body.(*hclsyntax.Body).Blocks {
-		if b.Type != "http" {
-			continue
-		}
-		for name, a := range b.Body.Attributes {
-			v, diags := a.Expr.Value(nil)
-			if diags.HasErrors() {
-				t.Fatal(diags)
-			}
-			js, err := ctyjson.Marshal(v, v.Type())
-			if err != nil {
-				t.Fatal(err)
-			}
-			section[name] = string(js)
-		}
-	}
-	cfg := reflect.ValueOf(DefaultConfig().HTTP)
-	for i := range cfg.NumField() {
-		key := cfg.Type().Field(i).Tag.Get("json")
-		got := reflect.New(cfg.Field(i).Type())
-		if err := json.Unmarshal([]byte(section[key]), got.Interface()); err != nil {
-			t.Errorf("http.%s: %v", key, err)
-		}
-		if a, b := fmt.Sprint(got.Elem()), fmt.Sprint(cfg.Field(i)); a != b {
-			t.Errorf("http.%s: the core's default is %q, the plugin's %q", key, a, b)
-		}
-	}
-}
-
 func TestNew(t *testing.T) {
+	s := testsite.Start(t, testsite.Options{})
+	s.Site().Page("/", strings.Repeat("x", 2000))
 	ext, err := Plugin().New(sdk.Env{Settings: settings(t,
-		`{"agent_name":"a","agent_email":"a@example.org","time_limit":"5s","content_limit":"1KiB","robots_unrelated":1}`, `{"idle_connections":3}`)})
+		`{"agent_name":"a","agent_email":"a@example.org","allow_private":["127.0.0.1"],"content_limit":"1KiB","robots_unrelated":1}`,
+		`{"site":{"x":{"hosts":["127.0.0.1"],"headers":{"X-Key":"k"}}}}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := ext.Protocol.(*Fetcher)
-	if f.cfg.HTTP.TimeLimit.D() != 5*time.Second || f.cfg.HTTP.ContentLimit != 1024 || f.cfg.Own.IdleConnections != 3 || !f.cfg.HTTP.HTTP2 {
-		t.Errorf("settings %+v", f.cfg)
+	r, err := ext.Protocol.Fetch(t.Context(), &protocol.Request{URL: s.Site().URL("/")})
+	if err != nil || len(r.Body) != 1024 || r.Truncated != "length" || s.Requests()[0].Header.Get("X-Key") != "k" {
+		t.Errorf("the settings did not arrive: %v %v", r, err)
 	}
 	if err := ext.Close(); err != nil {
 		t.Error(err)
@@ -107,8 +75,9 @@ func TestNew(t *testing.T) {
 		{`{"agent_name":"a","agent_url":"u","proxy_host":"p","proxy_port":70000}`, `{}`, "http.proxy_port"},
 		{`{"agent_name":"a","agent_url":"u","proxy_host":"p","proxy_type":"x"}`, `{}`, "http.proxy_type"},
 		{`{"agent_name":"a","agent_url":"u","proxy_host":"p","proxy_exception_list":["a*b"]}`, `{}`, "proxy_exception_list"},
-		{`{"agent_name":"a","agent_url":"u"}`, `{"ca_file":"/nowhere.pem"}`, "ca_file"},
+		{`{"agent_name":"a","agent_url":"u"}`, `{"ca_file":"/nowhere.pem"}`, `plugin "protocol-http" { ca_file }`},
 		{`{"agent_name":"a","agent_url":"u"}`, `{"unknown":1}`, "unknown"},
+		{`{"agent_name":"a","agent_url":"u"}`, `{"site":{"x":{"username":"u"}}}`, `plugin "protocol-http" { site "x" }: hosts`},
 	} {
 		_, err := New(sdk.Env{Settings: settings(t, tc.http, tc.own)})
 		if !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), tc.want) {

@@ -1,6 +1,7 @@
 package protocolhttp
 
 import (
+	"bytes"
 	"net"
 	"testing"
 
@@ -11,7 +12,7 @@ import (
 
 func TestConformance(t *testing.T) {
 	s := testsite.Start(t, testsite.Options{})
-	s.Site().Page("/", "<p>page").Redirect("/r", 302, "/").Status("/404", 404).File("/big", "text/plain", text(3<<20))
+	s.Site().Page("/", "<p>page").Redirect("/r", 302, "/").Status("/404", 404).File("/big", "text/plain", bytes.Repeat([]byte("text "), 600<<10))
 	s.Site().Raw("/closes", func(net.Conn) {})
 	var requests []protocol.Request
 	for _, p := range []string{"/", "/r", "/404", "/big", "/closes"} {

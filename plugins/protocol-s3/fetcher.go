@@ -66,7 +66,7 @@ func NewFetcher(cfg Config) (*Fetcher, error) {
 		lookup = minio.BucketLookupPath
 	}
 	c, err := minio.New(u.Host, &minio.Options{
-		Creds: cfg.Own.credentials(), Secure: u.Scheme == "https", Region: cfg.Own.Region, BucketLookup: lookup, Transport: f.transport, MaxRetries: 1,
+		Creds: cfg.Own.credentials(), Secure: u.Scheme == "https", Region: cfg.Own.Region, BucketLookup: lookup, Transport: bounded{f.transport}, MaxRetries: 1,
 	})
 	if err != nil {
 		return nil, invalid("endpoint: %w", err)
@@ -170,8 +170,12 @@ func failure(err error, out *protocol.Response) {
 	switch {
 	case r.StatusCode == http.StatusNotModified:
 		status(out, model.ProtocolNotModified, 304, "")
+	case r.StatusCode/100 == 3:
+		status(out, model.ProtocolException, r.StatusCode, "%s (redirects of the service are not followed)", text)
 	case r.Code == minio.NoSuchKey, r.Code == minio.NoSuchBucket, r.StatusCode == http.StatusNotFound:
 		status(out, model.ProtocolNotFound, 404, "%s", text)
+	case r.Code == minio.SignatureDoesNotMatch, r.Code == minio.InvalidAccessKeyID:
+		status(out, model.ProtocolAccessDenied, r.StatusCode, "%s (access_key, secret_key)", text)
 	case r.Code == minio.AccessDenied, r.StatusCode == http.StatusForbidden, r.StatusCode == http.StatusUnauthorized:
 		status(out, model.ProtocolAccessDenied, r.StatusCode, "%s", text)
 	case strings.HasPrefix(r.Code, "Invalid") && r.StatusCode/100 != 5, r.StatusCode == http.StatusBadRequest:
@@ -256,6 +260,7 @@ func (f *Fetcher) list(ctx context.Context, req *protocol.Request, bucket, prefi
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	ctx = withPages(ctx, f.cfg.Own.MaxEntries)
 	var names []string
 	found := false
 	for o := range f.client.ListObjectsIter(ctx, bucket, minio.ListObjectsOptions{Prefix: prefix}) {

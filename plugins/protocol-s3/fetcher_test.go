@@ -11,10 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
-	"github.com/johannesboyne/gofakes3"
-	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"go.uber.org/goleak"
 
 	"github.com/gonutch/crawler/plugins/internal/libtest"
@@ -22,38 +19,29 @@ import (
 	"github.com/gonutch/crawler/sdk/fault"
 	"github.com/gonutch/crawler/sdk/model"
 	"github.com/gonutch/crawler/sdk/plugintest"
+	"github.com/gonutch/crawler/sdk/testsite/s3site"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// storage is a local S3 service with one bucket; it returns its address and counts requests
-// that carry a signature.
-func storage(t *testing.T) (endpoint string, signed *atomic.Int32) {
-	t.Helper()
-	backend := s3mem.New()
-	if err := backend.CreateBucket("docs"); err != nil {
-		t.Fatal(err)
-	}
-	for key, text := range map[string]string{
+// storage is a local S3 service with the objects of these tests.
+func storage(t testing.TB) *s3site.Server {
+	return s3site.Start(t, map[string]string{
 		"index.html": "<p>start", "a b&c.txt": "spaces", "sub/é.txt": "accent", "sub/deeper/z.txt": "z", "empty": "", "q?x": "question", "big": strings.Repeat("x", 100_000),
-	} {
-		if _, err := backend.PutObject("docs", key, map[string]string{"Content-Type": "text/plain", "Last-Modified": time.Now().UTC().Format(http.TimeFormat)}, strings.NewReader(text), int64(len(text)), nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	signed = new(atomic.Int32)
-	fake := gofakes3.New(backend).Server()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.Contains(r.Header.Get("Authorization"), "Credential=KEY/") {
-			signed.Add(1)
-		}
-		fake.ServeHTTP(w, r)
-	}))
-	t.Cleanup(s.Close)
-	return s.URL, signed
+	})
 }
 
-func fetcher(t *testing.T, endpoint string, change ...func(*Config)) *Fetcher {
+// signed counts the requests to s that were signed with KEY.
+func signed(s *s3site.Server) (n int) {
+	for _, r := range s.Requests() {
+		if r.Key == "KEY" {
+			n++
+		}
+	}
+	return n
+}
+
+func fetcher(t testing.TB, endpoint string, change ...func(*Config)) *Fetcher {
 	t.Helper()
 	cfg := DefaultConfig()
 	cfg.Own.Endpoint, cfg.Own.Region = endpoint, "us-east-1"
@@ -68,22 +56,8 @@ func fetcher(t *testing.T, endpoint string, change ...func(*Config)) *Fetcher {
 	return f
 }
 
-func fetch(t *testing.T, f *Fetcher, req *protocol.Request) *protocol.Response {
-	t.Helper()
-	r, err := f.Fetch(t.Context(), req)
-	if err != nil {
-		t.Fatalf("fetch %s: %v", req.URL, err)
-	}
-	return r
-}
-
-func get(t *testing.T, f *Fetcher, url string) *protocol.Response {
-	t.Helper()
-	return fetch(t, f, &protocol.Request{URL: url})
-}
-
 func TestOutcomes(t *testing.T) {
-	endpoint, _ := storage(t)
+	endpoint := storage(t).URL
 	f := fetcher(t, endpoint)
 	const ok, moved, notFound, gone = model.ProtocolSuccess, model.ProtocolMoved, model.ProtocolNotFound, model.ProtocolGone
 	for _, tc := range []struct {
@@ -111,7 +85,7 @@ func TestOutcomes(t *testing.T) {
 		{"s3://X/x", gone, ""},
 		{"http://docs/x", model.ProtocolNotFoundProto, ""},
 	} {
-		r := get(t, f, tc.url)
+		r := libtest.Get(t, f, tc.url)
 		got := string(r.Body)
 		if tc.code == moved {
 			got = r.Location
@@ -120,44 +94,45 @@ func TestOutcomes(t *testing.T) {
 			t.Errorf("%s: %v, %q", tc.url, r.Status, got)
 		}
 	}
-	if r := fetch(t, f, &protocol.Request{URL: "s3://docs/robots.txt", Kind: protocol.Robots}); r.Status.Code != notFound {
+	if r := libtest.Fetch(t, f, &protocol.Request{URL: "s3://docs/robots.txt", Kind: protocol.Robots}); r.Status.Code != notFound {
 		t.Errorf("robots.txt: %v", r.Status)
 	}
 }
 
 func TestLimits(t *testing.T) {
-	endpoint, _ := storage(t)
+	endpoint := storage(t).URL
 	f := fetcher(t, endpoint)
 	for limit, want := range map[int64]string{1000: "length", 99_999: "length", 100_000: "", -1: ""} {
-		r := fetch(t, f, &protocol.Request{URL: "s3://docs/big", MaxBytes: limit})
+		r := libtest.Fetch(t, f, &protocol.Request{URL: "s3://docs/big", MaxBytes: limit})
 		if r.Truncated != want || limit > 0 && int64(len(r.Body)) != limit || r.ContentType != "text/plain" {
 			t.Errorf("limit %d: %d bytes, truncated %q, %s", limit, len(r.Body), r.Truncated, r.ContentType)
 		}
 	}
 	f = fetcher(t, endpoint, func(c *Config) { c.Own.MaxEntries = 2 })
-	if r := get(t, f, "s3://docs/"); r.Truncated != "length" || strings.Count(string(r.Body), "<li>") != 2 {
+	if r := libtest.Get(t, f, "s3://docs/"); r.Truncated != "length" || strings.Count(string(r.Body), "<li>") != 2 {
 		t.Errorf("max_entries: truncated %q, %s", r.Truncated, r.Body)
 	}
 }
 
 func TestNotModified(t *testing.T) {
-	endpoint, _ := storage(t)
+	endpoint := storage(t).URL
 	f := fetcher(t, endpoint)
-	r := get(t, f, "s3://docs/index.html")
+	r := libtest.Get(t, f, "s3://docs/index.html")
 	etag, modified := r.Headers.First("Etag"), r.Headers.First("Last-Modified")
 	if etag == "" || modified == "" {
 		t.Fatalf("headers %v", r.Headers)
 	}
-	if r = fetch(t, f, &protocol.Request{URL: "s3://docs/index.html", ETag: etag}); r.Status.Code != model.ProtocolNotModified {
+	if r = libtest.Fetch(t, f, &protocol.Request{URL: "s3://docs/index.html", ETag: etag}); r.Status.Code != model.ProtocolNotModified {
 		t.Errorf("same ETag: %v", r.Status)
 	}
-	if r = fetch(t, f, &protocol.Request{URL: "s3://docs/index.html", ETag: `"other"`}); r.Status.Code != model.ProtocolSuccess {
+	if r = libtest.Fetch(t, f, &protocol.Request{URL: "s3://docs/index.html", ETag: `"other"`}); r.Status.Code != model.ProtocolSuccess {
 		t.Errorf("other ETag: %v", r.Status)
 	}
 }
 
 func TestCredentials(t *testing.T) {
-	endpoint, signed := storage(t)
+	s := storage(t)
+	endpoint := s.URL
 	t.Setenv("AWS_ACCESS_KEY_ID", "")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
 	file := filepath.Join(t.TempDir(), "credentials")
@@ -168,18 +143,18 @@ func TestCredentials(t *testing.T) {
 		"none": func(*Config) {}, "settings": func(c *Config) { c.Own.AccessKey, c.Own.SecretKey = "KEY", "s" },
 		"file": func(c *Config) { c.Own.CredentialsFile, c.Own.Profile = file, "other" },
 	} {
-		before := signed.Load()
-		if r := get(t, fetcher(t, endpoint, change), "s3://docs/index.html"); r.Status.Code != model.ProtocolSuccess {
+		before := signed(s)
+		if r := libtest.Get(t, fetcher(t, endpoint, change), "s3://docs/index.html"); r.Status.Code != model.ProtocolSuccess {
 			t.Errorf("%s: %v", name, r.Status)
 		}
-		if got := signed.Load() > before; got != (name != "none") {
+		if got := signed(s) > before; got != (name != "none") {
 			t.Errorf("%s: signed %t", name, got)
 		}
 	}
 	t.Setenv("AWS_ACCESS_KEY_ID", "KEY")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "s")
-	before := signed.Load()
-	if get(t, fetcher(t, endpoint), "s3://docs/index.html"); signed.Load() == before {
+	before := signed(s)
+	if libtest.Get(t, fetcher(t, endpoint), "s3://docs/index.html"); signed(s) == before {
 		t.Error("environment: not signed")
 	}
 }
@@ -193,9 +168,9 @@ func TestAddresses(t *testing.T) {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, inside.URL+"/secret", code)
 		}))
-		r := get(t, fetcher(t, s.URL), "s3://docs/x")
+		r := libtest.Get(t, fetcher(t, s.URL), "s3://docs/x")
 		s.Close()
-		if r.Status.Code == model.ProtocolSuccess || reached.Load() > 0 {
+		if r.Status.Code != model.ProtocolException || !strings.Contains(r.Status.Message, "not followed") || reached.Load() > 0 {
 			t.Errorf("%d: %v, %d requests elsewhere", code, r.Status, reached.Load())
 		}
 	}
@@ -224,14 +199,14 @@ func TestErrors(t *testing.T) {
 	} {
 		f := fetcher(t, answer(tc.code, tc.name))
 		for _, u := range []string{"s3://docs/x", "s3://docs/x/"} {
-			if r := get(t, f, u); r.Status.Code != tc.want {
+			if r := libtest.Get(t, f, u); r.Status.Code != tc.want {
 				t.Errorf("%s %s: %v", tc.name, u, r.Status)
 			}
 		}
 	}
 	s := httptest.NewServer(http.NotFoundHandler())
 	s.Close()
-	if r := get(t, fetcher(t, s.URL), "s3://docs/x"); r.Status.Code != model.ProtocolException {
+	if r := libtest.Get(t, fetcher(t, s.URL), "s3://docs/x"); r.Status.Code != model.ProtocolException {
 		t.Errorf("no server: %v", r.Status)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -264,7 +239,7 @@ func TestSettings(t *testing.T) {
 }
 
 func TestConformance(t *testing.T) {
-	endpoint, _ := storage(t)
+	endpoint := storage(t).URL
 	var requests []protocol.Request
 	for _, p := range []string{"/index.html", "/", "/sub", "/none"} {
 		requests = append(requests, protocol.Request{URL: "s3://docs" + p})

@@ -6,12 +6,12 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"github.com/gonutch/crawler/plugins/internal/libamqp/amqptest"
 	"github.com/gonutch/crawler/plugins/internal/libtest"
 	publishrabbitmq "github.com/gonutch/crawler/plugins/publish-rabbitmq"
 	"github.com/gonutch/crawler/sdk/extension/publisher"
 	"github.com/gonutch/crawler/sdk/fault"
 	"github.com/gonutch/crawler/sdk/plugintest"
+	"github.com/gonutch/crawler/sdk/testengine"
 )
 
 func events() []publisher.Event {
@@ -19,7 +19,7 @@ func events() []publisher.Event {
 }
 
 func TestRabbit(t *testing.T) {
-	uri := amqptest.Start(t)
+	uri := testengine.Start(t, testengine.RabbitMQ, nil).URL
 	settings := `{"server_uri": "` + uri + `", "timeout": "30s"}`
 	p := libtest.Must(t, publishrabbitmq.Plugin(), settings).Publisher
 	if err := p.Publish(t.Context(), events()); err != nil {

@@ -64,6 +64,30 @@ func Errorf(kind Kind, format string, args ...any) error {
 	return &fault{kind: kind, err: fmt.Errorf(format, args...)}
 }
 
+type param struct {
+	name string
+	err  error
+}
+
+func (p *param) Error() string { return p.err.Error() }
+func (p *param) Unwrap() error { return p.err }
+
+// Param makes an error of kind Invalid that is about the setting or parameter called name, so
+// that the host can show the line where it was written. The format takes %w as fmt.Errorf does.
+func Param(name, format string, args ...any) error {
+	return New(Invalid, &param{name: name, err: fmt.Errorf(format, args...)})
+}
+
+// ParamOf returns the name of the setting or parameter that err is about, or "", and what is
+// wrong with it, without what err was wrapped with on its way.
+func ParamOf(err error) (name, text string) {
+	var p *param
+	if errors.As(err, &p) {
+		return p.name, p.Error()
+	}
+	return "", err.Error()
+}
+
 // KindOf returns the kind of the outermost fault in err's chain, or Permanent
 // when there is none.
 func KindOf(err error) Kind {

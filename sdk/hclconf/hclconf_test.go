@@ -160,3 +160,15 @@ func rangeAt(line int) hcl.Range {
 	end := hcl.Pos{Line: line, Column: 2, Byte: pos.Byte + 1}
 	return hcl.Range{Filename: "f.hcl", Start: pos, End: end}
 }
+
+func TestHidePasswords(t *testing.T) {
+	for line, want := range map[string]string{
+		`url = ["http://me:geheim@host/a:b@c", "amqp://u:p%40@h"]`: `url = ["http://me:xxxxxx@host/a:b@c", "amqp://u:xxxx@h"]`,
+		`url = ["http://host:9200/@x", "http://me@host"]`:          `url = ["http://host:9200/@x", "http://me@host"]`,
+	} {
+		f := &File{Name: "f.hcl", Src: []byte(line)}
+		if got := f.Problem(rangeAt(1), "wrong").Source; got != want {
+			t.Errorf("%q is shown as %q, want %q", line, got, want)
+		}
+	}
+}

@@ -6,8 +6,11 @@
 package hclconf
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
-	"sort"
+	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -76,18 +79,53 @@ func (ps Problems) Err() error {
 	if len(ps) == 0 {
 		return nil
 	}
-	out := append(Problems(nil), ps...)
-	sort.SliceStable(out, func(i, j int) bool {
-		a, b := out[i], out[j]
-		if a.file != b.file || a.file == "" {
-			return false // keep the order of files as they were read
+	files := map[string]int{} // in the order in which they were read
+	for _, p := range ps {
+		if _, ok := files[p.file]; !ok {
+			files[p.file] = len(files)
 		}
-		if a.line != b.line {
-			return a.line < b.line
-		}
-		return a.column < b.column
+	}
+	out := slices.Clone(ps)
+	slices.SortStableFunc(out, func(a, b Problem) int {
+		return cmp.Or(files[a.file]-files[b.file], a.line-b.line, a.column-b.column)
 	})
 	return out
+}
+
+// Merge returns the problems that errs hold, each once and in order of file and place,
+// as one Problems, with the other errors behind them. It is nil when all errs are.
+func Merge(errs ...error) error {
+	var ps Problems
+	var others []error
+	seen := map[Problem]bool{}
+	var add func(error)
+	add = func(err error) {
+		if list, ok := err.(Problems); ok { //nolint:errorlint // what wraps others is taken apart below
+			for _, p := range list {
+				if !seen[p] {
+					seen[p] = true
+					ps = append(ps, p)
+				}
+			}
+			return
+		}
+		if joined, ok := err.(interface{ Unwrap() []error }); ok {
+			for _, e := range joined.Unwrap() {
+				add(e)
+			}
+			return
+		}
+		if err != nil {
+			others = append(others, err)
+		}
+	}
+	for _, err := range errs {
+		add(err)
+	}
+	if len(others) == 0 {
+		return ps.Err()
+	}
+	return errors.Join(append([]error{ps.Err()}, others...)...)
 }
 
 // File is a parsed text, kept to quote its lines.
@@ -109,8 +147,18 @@ func (f *File) Problem(r hcl.Range, format string, args ...any) Problem {
 		to = from + i
 	}
 	end := min(max(r.End.Byte, start), to)
-	p.Source, p.Column, p.Width = quote(string(f.Src[from:to]), start-from, max(end-from, start-from))
+	p.Source, p.Column, p.Width = quote(hidePasswords(string(f.Src[from:to])), start-from, max(end-from, start-from))
 	return p
+}
+
+var userinfo = regexp.MustCompile(`://[^/@\s"]*:[^/@\s"]+@`)
+
+// hidePasswords writes as many x for each password in a URL.
+func hidePasswords(line string) string {
+	return userinfo.ReplaceAllStringFunc(line, func(s string) string {
+		colon := strings.IndexByte(s[3:], ':') + 4
+		return s[:colon] + strings.Repeat("x", len(s)-1-colon) + "@"
+	})
 }
 
 // Place is r of f as "file:line:column".

@@ -58,7 +58,7 @@ func sameWords(word string, names []string) string {
 	}
 	for _, k := range names {
 		p := plain(strings.ToLower(k))
-		if strings.Contains(p, w) || len(p) >= 4 && strings.Contains(w, p) {
+		if strings.Contains(p, w) || len(p) >= 4 && 2*len(p) > len(w) && strings.Contains(w, p) {
 			if found != "" {
 				return ""
 			}

@@ -7,6 +7,7 @@ package jexl
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"strings"
 
@@ -25,13 +26,29 @@ type Program struct{ program *vm.Program }
 // Compile reads an expression that is true or false. Variables that are not there
 // when it runs are nil. Errors are of kind Invalid.
 func Compile(text string) (*Program, error) {
+	return compile(text, expr.AllowUndefinedVariables(), expr.AsBool())
+}
+
+// CompileFor is Compile for the variables that there are, which stand for their types here: another
+// name is an error.
+func CompileFor(text string, variables map[string]any) (*Program, error) {
+	return compile(text, expr.Env(variables), expr.AsBool())
+}
+
+// CompileNumber reads an expression whose value is a number; see Compile and
+// Program.Number.
+func CompileNumber(text string) (*Program, error) {
+	return compile(text, expr.AllowUndefinedVariables(), expr.AsAny())
+}
+
+func compile(text string, options ...expr.Option) (*Program, error) {
 	translated, err := translate(text)
 	if err != nil {
 		return nil, fault.Errorf(fault.Invalid, "%s: %w", text, err)
 	}
-	p, err := expr.Compile(translated, expr.AllowUndefinedVariables(), expr.AsBool(),
+	p, err := expr.Compile(translated, append(options,
 		expr.Function("empty", func(a ...any) (any, error) { return isEmpty(a[0]), nil }, new(func(any) bool)),
-		expr.Function("size", func(a ...any) (any, error) { return size(a[0]) }, new(func(any) int)))
+		expr.Function("size", func(a ...any) (any, error) { return size(a[0]) }, new(func(any) int)))...)
 	if err != nil {
 		return nil, fault.Errorf(fault.Invalid, "%s: %w", text, err)
 	}
@@ -41,17 +58,45 @@ func Compile(text string) (*Program, error) {
 // Run evaluates the expression. An error, of one line, says that it failed on these
 // variables, as when it compares a number that is missing.
 func (p *Program) Run(variables map[string]any) (bool, error) {
-	machine := vm.VM{MemoryBudget: memoryBudget}
-	v, err := machine.Run(p.program, variables)
+	v, err := p.run(variables)
+	if err != nil {
+		return false, err
+	}
 	yes, ok := v.(bool)
-	if err == nil && !ok {
+	if !ok {
 		return false, fmt.Errorf("the expression is %v, not true or false", v)
 	}
+	return yes, nil
+}
+
+// Number evaluates an expression of CompileNumber: whole numbers and those with a
+// fraction are taken (Nutch takes only the latter).
+func (p *Program) Number(variables map[string]any) (float64, error) {
+	v, err := p.run(variables)
+	if err != nil {
+		return 0, err
+	}
+	switch r := reflect.ValueOf(v); r.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return float64(r.Int()), nil
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return float64(r.Uint()), nil
+	case reflect.Float32, reflect.Float64:
+		if f := r.Float(); !math.IsNaN(f) {
+			return f, nil
+		}
+	}
+	return 0, fmt.Errorf("the expression is %v, not a number", v)
+}
+
+func (p *Program) run(variables map[string]any) (any, error) {
+	machine := vm.VM{MemoryBudget: memoryBudget}
+	v, err := machine.Run(p.program, variables)
 	if err != nil {
 		reason, _, _ := strings.Cut(err.Error(), "\n")
-		return false, errors.New(reason)
+		return nil, errors.New(reason)
 	}
-	return yes, nil
+	return v, nil
 }
 
 // Document returns the variables of a document's fields: doc has the first value of

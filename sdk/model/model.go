@@ -66,7 +66,26 @@ type CrawlDatum struct {
 	ReprURL        string // representative URL after redirects; "" when its own
 	DuplicateOf    string // URL of the winner while Status is db_duplicate
 	Segment        string // segment of the last fetch that has content and parse; "" when none
+	History        ChangeHistory
 	Metadata       Metadata
+}
+
+// ChangeHistory is what the freshness schedule has learned of a page; zero with
+// other schedules, and as long as the page was not fetched.
+type ChangeHistory struct {
+	Target string        // the freshness target that the page belongs to
+	Checks int           // visits that Rate stands for
+	Rate   int64         // estimated changes in a million days
+	Wanted time.Duration // the interval by Target, before it is lengthened to keep a budget; whole seconds
+	Age    time.Duration // expected mean age of the stored copy between the two last visits; whole milliseconds
+}
+
+// RatePerDay returns the estimated changes in a day.
+func (h *ChangeHistory) RatePerDay() float64 { return float64(h.Rate) / Micro }
+
+// SetRate sets the estimated changes in a day.
+func (h *ChangeHistory) SetRate(perDay float64) {
+	h.Rate = int64(min(max(perDay, 0)*Micro+0.5, 1<<62))
 }
 
 // Outlink is a link found in a page: an absolute URL as the page has it,

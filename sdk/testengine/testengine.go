@@ -1,6 +1,7 @@
-// Package testengine starts real search servers for tests: OpenSearch and Solr,
-// each in a Java process of its own, from what "make engines" put into
-// .bin/engines. It must not know what is written into them.
+// Package testengine starts real servers for tests: OpenSearch, Elasticsearch, Solr
+// and Kafka, each in a Java process of its own, from what "make engines" put into
+// .bin/engines, and RabbitMQ from Debian's package. It must not know what is
+// written into them.
 package testengine
 
 import (
@@ -22,19 +23,23 @@ type Kind string
 
 // The kinds of servers.
 const (
-	OpenSearch Kind = "opensearch"
-	Solr       Kind = "solr"
-	SolrCloud  Kind = "solrcloud"
+	OpenSearch    Kind = "opensearch"
+	Elasticsearch Kind = "elasticsearch" // without data streams, which no Maven artifact has
+	Solr          Kind = "solr"
+	SolrCloud     Kind = "solrcloud"
+	Kafka         Kind = "kafka"
+	RabbitMQ      Kind = "rabbitmq"
 )
 
 // Server is a running server. Its methods are for one goroutine.
 type Server struct {
-	URL  string // without a slash at the end; Solr's ends in /solr
+	URL  string // without a slash at the end; Solr's ends in /solr; Kafka's is host:port; RabbitMQ's has user and password
 	Home string // its data; kept over Stop and Start
 
 	t     testing.TB
 	kind  Kind
 	port  int
+	more  []int // further ports, of RabbitMQ
 	cmd   *exec.Cmd
 	stdin io.Closer
 	ended chan struct{}
@@ -45,19 +50,34 @@ type Server struct {
 // ends with the test.
 func Start(t testing.TB, kind Kind, prepare func(home string)) *Server {
 	t.Helper()
-	if _, err := os.Stat(filepath.Join(folder(t, kind), "classes")); err != nil {
-		t.Skipf("no %s server: \"make engines\" fetches it", kind)
+	if lack := lacks(t, kind); lack != "" {
+		t.Skipf("no %s server: %s", kind, lack)
 	}
-	if _, err := exec.LookPath("java"); err != nil {
-		t.Skipf("no %s server: there is no java", kind)
-	}
-	s := &Server{t: t, kind: kind, Home: t.TempDir(), port: freePort(t)}
+	ports := freePorts(t, 3)
+	s := &Server{t: t, kind: kind, Home: t.TempDir(), port: ports[0], more: ports[1:]}
 	if prepare != nil {
 		prepare(s.Home)
 	}
 	t.Cleanup(s.Stop)
 	s.Start()
 	return s
+}
+
+// lacks says what there must be to start a server, "" when it is there.
+func lacks(t testing.TB, kind Kind) string {
+	if kind == RabbitMQ {
+		if _, err := os.Stat(rabbitProgram); err != nil {
+			return "it is in Debian's package rabbitmq-server"
+		}
+		return ""
+	}
+	if _, err := os.Stat(filepath.Join(folder(t, kind), "classes")); err != nil {
+		return "\"make engines\" fetches it"
+	}
+	if _, err := exec.LookPath("java"); err != nil {
+		return "there is no java"
+	}
+	return ""
 }
 
 // folder is where "make engines" put kind, below the module's root.
@@ -78,23 +98,37 @@ func folder(t testing.TB, kind Kind) string {
 	}
 }
 
-func freePort(t testing.TB) int {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+// freePorts returns ports that nobody listens on now.
+func freePorts(t testing.TB, n int) []int {
+	ports := make([]int, n)
+	for i := range ports {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close() // once all are chosen
+		ports[i] = l.Addr().(*net.TCPAddr).Port
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	return ports
 }
 
 // Start starts the server again after Stop, at the same address over the same
 // data (but that of SolrCloud, which begins anew), and waits until it answers.
 func (s *Server) Start() {
 	s.t.Helper()
+	if s.kind == RabbitMQ {
+		s.startRabbit()
+		return
+	}
 	dir := folder(s.t, s.kind)
 	class, args := "OpenSearchServer", []string{s.Home, strconv.Itoa(s.port)}
-	if s.kind != OpenSearch {
+	switch s.kind {
+	case Elasticsearch:
+		class = "ElasticsearchServer"
+	case Solr, SolrCloud:
 		class = "SolrServer"
+	case Kafka:
+		class = "KafkaServer"
 	}
 	if s.kind == SolrCloud {
 		args = append(args, "cloud")
@@ -152,9 +186,13 @@ func (s *Server) Stop() {
 	if s.cmd == nil {
 		return
 	}
-	_ = s.cmd.Process.Kill()
-	_ = s.stdin.Close()
-	<-s.ended
+	if s.kind == RabbitMQ {
+		s.stopRabbit()
+	} else {
+		_ = s.cmd.Process.Kill()
+		_ = s.stdin.Close()
+		<-s.ended
+	}
 	s.cmd = nil
 }
 

@@ -15,7 +15,6 @@ import (
 
 	"github.com/gonutch/crawler/core/internal/segment"
 	"github.com/gonutch/crawler/core/internal/store"
-	"github.com/gonutch/crawler/sdk/fault"
 )
 
 // ErrDamaged is in the chain of the error about a backup that is not what its
@@ -43,34 +42,19 @@ func Restore(ctx context.Context, from, dir string, told func(Progress)) (Report
 }
 
 func restore(ctx context.Context, from, dir string, told func(Progress)) (rep Report, err error) {
-	dir = filepath.Clean(dir)
-	names, err := os.ReadDir(dir)
-	switch {
-	case err == nil && len(names) > 0:
-		return rep, fault.Errorf(fault.Invalid, "the directory has content, which is not overwritten; name another one with --dir")
-	case err != nil && !errors.Is(err, os.ErrNotExist):
-		return rep, err
-	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return rep, err
-	}
-	tmp, err := os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+".*")
-	if err != nil {
-		return rep, err
-	}
-	out := &folder{dir: tmp, to: dir, made: map[string]bool{}}
-	if rep, err = verified(ctx, from, out, told); err == nil {
-		err = opens(ctx, tmp)
-	}
-	if err != nil {
-		return rep, errors.Join(err, out.abort())
-	}
-	return rep, out.commit()
+	err = store.Fresh(dir, func(tmp string) error {
+		out := &folder{dir: tmp, made: map[string]bool{}}
+		if rep, err = verified(ctx, from, out, told); err != nil {
+			return err
+		}
+		return errors.Join(opens(ctx, tmp), out.sync())
+	})
+	return rep, err
 }
 
 // opens opens the database, which reads its log, and makes the WARC files agree with it.
 func opens(ctx context.Context, dir string) error {
-	s, err := store.Open(dir, store.Options{Command: "crawler restore", MustExist: true})
+	s, err := store.Open(dir, store.Options{Command: "crawler restore", MustExist: true, Older: true})
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/gonutch/crawler/core/internal/store"
 )
 
 // sink takes the files of a backup. After commit they are where they belong, after
@@ -21,20 +23,23 @@ type sink interface {
 }
 
 func newSink(to string) (sink, error) {
-	tmp := "." + filepath.Base(to) + ".*"
 	if !strings.HasSuffix(to, ".tar") {
-		dir, err := os.MkdirTemp(filepath.Dir(to), tmp)
-		return &folder{dir: dir, to: to, made: map[string]bool{}}, err
+		tmp, err := store.TempDir(to)
+		if err != nil {
+			return nil, err
+		}
+		return &folder{dir: tmp.Path, tmp: tmp, to: to, made: map[string]bool{}}, nil
 	}
-	f, err := os.CreateTemp(filepath.Dir(to), tmp)
+	tmp, err := store.TempFile(to)
 	if err != nil {
 		return nil, err
 	}
-	return &archive{f: f, w: tar.NewWriter(f), to: to}, nil
+	return &archive{tmp: tmp, w: tar.NewWriter(tmp.File), to: to}, nil
 }
 
 type folder struct {
 	dir, to string
+	tmp     *store.Temp // dir's; nil when others see to it
 	made    map[string]bool
 }
 
@@ -61,26 +66,31 @@ func (s *folder) put(name string, _ int64, r io.Reader, link func(string) error)
 	return false, errors.Join(err, f.Close())
 }
 
-func (s *folder) commit() error {
-	err := os.Chmod(s.dir, 0o755)
+// sync makes the folder's entries durable.
+func (s *folder) sync() (err error) {
 	for dir := range s.made {
 		err = errors.Join(err, syncDir(dir))
 	}
+	return err
+}
+
+func (s *folder) commit() error {
+	err := errors.Join(os.Chmod(s.dir, 0o755), s.sync())
 	if err == nil {
 		err = os.Rename(s.dir, s.to) // fails on a folder with content
 	}
 	if err != nil {
 		return errors.Join(err, s.abort())
 	}
-	return syncDir(filepath.Dir(s.to))
+	return errors.Join(s.tmp.Done(), syncDir(filepath.Dir(s.to)))
 }
 
-func (s *folder) abort() error { return os.RemoveAll(s.dir) }
+func (s *folder) abort() error { return s.tmp.Remove() }
 
 type archive struct {
-	f  *os.File
-	w  *tar.Writer
-	to string
+	tmp *store.Temp
+	w   *tar.Writer
+	to  string
 }
 
 func (s *archive) put(name string, size int64, r io.Reader, _ func(string) error) (bool, error) {
@@ -94,19 +104,18 @@ func (s *archive) put(name string, size int64, r io.Reader, _ func(string) error
 func (s *archive) commit() error {
 	err := s.w.Close()
 	if err == nil {
-		err = s.f.Sync()
+		err = s.tmp.File.Sync()
 	}
-	if err = errors.Join(err, s.f.Close()); err == nil {
-		err = os.Link(s.f.Name(), s.to) // unlike a rename it replaces nothing
+	if err == nil {
+		err = os.Link(s.tmp.Path, s.to) // unlike a rename it replaces nothing
 	}
-	err = errors.Join(err, os.Remove(s.f.Name()))
-	if err != nil {
+	if err = errors.Join(err, s.tmp.Remove()); err != nil {
 		return err
 	}
 	return syncDir(filepath.Dir(s.to))
 }
 
-func (s *archive) abort() error { return errors.Join(s.f.Close(), os.Remove(s.f.Name())) }
+func (s *archive) abort() error { return s.tmp.Remove() }
 
 func syncDir(dir string) error {
 	d, err := os.Open(dir)

@@ -63,6 +63,8 @@ type Options struct {
 	MaxBatchItems int           // items of one call, 500
 	MaxBatchBytes int           // bytes of one call, 1 MiB; a greater item goes alone
 	MaxBatchPages int           // documents of one parser, parse filter, scoring or indexing call, 16
+	WriteItems    int           // operations of one call of an index writer, MaxBatchItems
+	WriteBytes    int           // bytes of one such call, MaxBatchBytes
 	Linger        time.Duration // how long a batch waits for company, 2 ms; negative means not at all
 	Retries       int           // attempts after a transient failure, 3
 	RetryDelay    time.Duration // before the first of them, doubled each time, with jitter; 50 ms
@@ -91,6 +93,8 @@ func (o Options) withDefaults() Options {
 	def(&o.MaxBatchItems, 500)
 	def(&o.MaxBatchBytes, 1<<20)
 	def(&o.MaxBatchPages, 16)
+	def(&o.WriteItems, o.MaxBatchItems)
+	def(&o.WriteBytes, o.MaxBatchBytes)
 	def(&o.Retries, 3)
 	def(&o.EventQueue, 1024)
 	if o.Linger == 0 {

@@ -88,18 +88,24 @@ func newExchange(m *member, conf ExchangeConfig, l limits) exchangeEntry {
 }
 
 // OpenExchanges opens the configured exchanges, so that a parameter that can't be
-// used shows before anything is sent. All errors are reported.
+// used shows before anything is sent. All errors are reported, each as InstanceError.
 func (c *Chains) OpenExchanges(ctx context.Context) error {
 	var errs []error
-	for _, e := range c.exchanges {
-		if e.conf.Default {
-			continue
+	c.EachExchange(ctx, func(conf *ExchangeConfig, err error) {
+		if err != nil {
+			errs = append(errs, &InstanceError{"exchange", conf.Name, conf.Plugin, err})
 		}
-		if err := e.open(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("open exchange %s: %w", e.conf.Name, named(e.stage.m.id, err)))
+	})
+	return errors.Join(errs...)
+}
+
+// EachExchange opens the configured exchanges and tells f how that went.
+func (c *Chains) EachExchange(ctx context.Context, f func(conf *ExchangeConfig, err error)) {
+	for i := range c.exchanges {
+		if e := &c.exchanges[i]; !e.conf.Default {
+			f(&e.conf, e.open(ctx))
 		}
 	}
-	return errors.Join(errs...)
 }
 
 // Routed reports whether exchanges are configured.

@@ -28,7 +28,10 @@ func (c *Chains) Schemes() []string { return slices.Sorted(maps.Keys(c.protocols
 func (c *Chains) Fetch(ctx context.Context, req *protocol.Request) (*protocol.Response, error) {
 	scheme, _, ok := strings.Cut(req.URL, ":")
 	m := c.protocolOf(req.URL, strings.ToLower(scheme))
-	if !ok || m == nil {
+	if !ok {
+		return failedFetch(req.URL, model.ProtocolNotFoundProto, fmt.Sprintf("%q is no URL: it begins with no scheme, such as https://", req.URL)), nil
+	}
+	if m == nil {
 		return failedFetch(req.URL, model.ProtocolNotFoundProto, "no protocol plugin for scheme "+fmt.Sprintf("%q", scheme)), nil
 	}
 	resp, err := c.fetch(ctx, m, req)
@@ -77,7 +80,7 @@ func (c *Chains) fetch(ctx context.Context, m *member, req *protocol.Request) (*
 	var resp *protocol.Response
 	call := func(ctx context.Context, cc grpc.ClientConnInterface) (err error) {
 		m.calls.Add(1)
-		resp, err = protocol.NewClient(cc).Fetch(ctx, req)
+		resp, err = m.fetcher(cc).Fetch(ctx, req)
 		return err
 	}
 	limit := c.opts.FetchTimeout
@@ -96,6 +99,27 @@ func (c *Chains) fetch(ctx context.Context, m *member, req *protocol.Request) (*
 	}
 	err = m.proc.Quarantine(ctx, limit, call)
 	return resp, err
+}
+
+// fetcher returns the client of the process that cc leads to, the same for all
+// requests: those under way at the same time share a call.
+func (m *member) fetcher(cc grpc.ClientConnInterface) *protocol.Client {
+	g := generation(cc)
+	f := m.fetchers.Load()
+	for f == nil || f.generation != g {
+		fresh := &fetcher{generation: g, client: protocol.NewClient(cc)}
+		if m.fetchers.CompareAndSwap(f, fresh) {
+			return fresh.client
+		}
+		f = m.fetchers.Load()
+	}
+	return f.client
+}
+
+// fetcher is the client of one process.
+type fetcher struct {
+	generation uint64
+	client     *protocol.Client
 }
 
 func failedFetch(url string, code model.ProtocolCode, msg string) *protocol.Response {

@@ -32,6 +32,11 @@ func (w *fileWriter) Open(_ context.Context, instance string, params indexwriter
 	if params["file"] == "" {
 		return fault.Errorf(fault.Invalid, "parameter file is missing")
 	}
+	for suffix, kind := range map[string]fault.Kind{".down": fault.Transient, ".mistake": fault.Invalid} {
+		if _, err := os.Stat(params["file"] + suffix); err == nil {
+			return fault.Errorf(kind, "there is %s", suffix)
+		}
+	}
 	w.files[instance] = params["file"]
 	w.docs[instance] = readFile(params["file"])
 	return nil

@@ -32,6 +32,7 @@ type member struct {
 	settings sdk.Settings
 	proc     process         // nil for a local plugin
 	local    *sdk.Extensions // nil for a process
+	fetchers atomic.Pointer[fetcher]
 
 	calls, records, errors, drops, retries atomic.Int64
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -376,7 +377,7 @@ func TestOpenWriters(t *testing.T) {
 	})
 	for _, want := range []string{
 		`writer a: "indexer-none" is not an active index writer`, `writer b: "urlfilter-spam" is not`,
-		"open writer c: plugin indexer-file: parameter file is missing", "writer d is configured twice",
+		"open index_writer c: plugin indexer-file: parameter file is missing", "writer d is configured twice",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not say %q", err, want)
@@ -394,5 +395,42 @@ func TestOpenWriters(t *testing.T) {
 	}
 	if err := errors.Join(ws[0].Close(t.Context()), ws[0].Close(t.Context())); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestOpenLater: an index that could not be reached at first, and then can't be opened because of
+// how it is configured, is nothing against the documents. One that never was open is not opened to
+// be closed.
+func TestOpenLater(t *testing.T) {
+	c := newLocal(t, Options{}, local(t, plugins()["indexer-file"]))
+	file := filepath.Join(t.TempDir(), "f")
+	mark := func(suffix string) {
+		if err := os.WriteFile(file+suffix, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	unmark := func(suffix string) {
+		if err := os.Remove(file + suffix); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mark(".down")
+	params := indexwriter.Params{"file": file}
+	ws, err := c.OpenWriters(t.Context(), []WriterConfig{{Name: "a", Plugin: "indexer-file", Params: params}, {Name: "b", Plugin: "indexer-file", Params: params}})
+	if err != nil || len(ws) != 2 {
+		t.Fatal(ws, err)
+	}
+	unmark(".down")
+	mark(".mistake")
+	ops := []indexwriter.Op{{Doc: model.Document{ID: "x"}}, {Doc: model.Document{ID: "y"}}}
+	if res, err := ws[0].Write(t.Context(), ops); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "there is .mistake") {
+		t.Errorf("%v %v", res, err)
+	}
+	if err := ws[1].Close(t.Context()); err != nil {
+		t.Errorf("close: %v", err)
+	}
+	unmark(".mistake")
+	if res, err := ws[0].Write(t.Context(), ops); err != nil || res[0].Rejected != "" || res[1].Rejected != "" {
+		t.Errorf("%v %v", res, err)
 	}
 }

@@ -42,6 +42,22 @@ func (e *LostWritesError) Error() string {
 // Unwrap gives the error its kind.
 func (e *LostWritesError) Unwrap() error { return fault.New(fault.Transient, e.Cause) }
 
+// InstanceError says why a configured index writer or exchange can't be opened. Its kind is that
+// of what its plugin said.
+type InstanceError struct {
+	Block  string // as the configuration calls it: "index_writer" or "exchange"
+	Name   string
+	Plugin string
+	Err    error // of the plugin
+}
+
+func (e *InstanceError) Error() string {
+	return fmt.Sprintf("open %s %s: %v", e.Block, e.Name, named(e.Plugin, e.Err))
+}
+
+// Unwrap returns what the plugin said.
+func (e *InstanceError) Unwrap() error { return e.Err }
+
 // Writer is an opened instance of an index writer. Calls are made one at a
 // time, in the order they come.
 //
@@ -72,7 +88,7 @@ type writerTable struct {
 // OpenWriters opens one instance for each configuration. An instance whose index
 // can't be reached now (kind Transient) is opened by its first call that can;
 // that is logged. When one of them can't be opened for another reason, none is left open; all
-// errors are reported.
+// errors are reported, those of plugins as InstanceError.
 func (c *Chains) OpenWriters(ctx context.Context, configs []WriterConfig) ([]*Writer, error) {
 	var opened []*Writer
 	var errs []error
@@ -94,7 +110,7 @@ func (c *Chains) OpenWriters(ctx context.Context, configs []WriterConfig) ([]*Wr
 		case err != nil && fault.Is(err, fault.Transient) && !pluginhost.IsLost(err) && ctx.Err() == nil:
 			c.log.Warn("the index can't be reached; what is to be written waits", "writer", conf.Name, "error", err)
 		case err != nil:
-			errs = append(errs, fmt.Errorf("open writer %s: %w", conf.Name, named(conf.Plugin, err)))
+			errs = append(errs, &InstanceError{"index_writer", conf.Name, conf.Plugin, err})
 			continue
 		}
 		opened = append(opened, w)
@@ -111,6 +127,24 @@ func (c *Chains) OpenWriters(ctx context.Context, configs []WriterConfig) ([]*Wr
 	return opened, nil
 }
 
+// ValidateWriter asks whether the parameters of a configured instance can be used, without
+// opening it. A plugin that can't tell takes any.
+func (c *Chains) ValidateWriter(ctx context.Context, conf WriterConfig) error {
+	m := c.members[conf.Plugin]
+	if m == nil || len(m.provides(manifest.IndexWriter)) == 0 {
+		return fault.Errorf(fault.Invalid, "%q is not an active index writer plugin", conf.Plugin)
+	}
+	if m.proc == nil {
+		if v, ok := m.local.IndexWriter.(indexwriter.Validator); ok {
+			return v.Validate(ctx, conf.Name, conf.Params)
+		}
+		return nil
+	}
+	return m.proc.Do(ctx, 0, func(ctx context.Context, cc grpc.ClientConnInterface) error {
+		return indexwriter.NewClient(cc).Validate(ctx, conf.Name, conf.Params)
+	})
+}
+
 func (t *writerTable) close(ctx context.Context) error {
 	t.mu.Lock()
 	open := t.open
@@ -123,27 +157,45 @@ func (t *writerTable) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Open opens the instance, if it is not open yet.
+// Open opens the instance, if it is not open yet. A plugin that ends meanwhile is asked again
+// once it has been replaced, until its host gives it up.
 func (w *Writer) Open(ctx context.Context) error {
-	return w.do(ctx, 0, func(context.Context, indexwriter.Writer) error { return nil })
+	for {
+		err := w.do(ctx, 0, func(context.Context, indexwriter.Writer) error { return nil })
+		if !pluginhost.IsLost(err) {
+			return err
+		}
+	}
 }
 
 // Describe asks what the instance writes to, and what would go wrong with the
-// sample documents. A plugin that can't say is described as nothing.
+// sample documents. A plugin that can't say is described as nothing; one that ends
+// meanwhile is asked again, as often as for a document.
 func (w *Writer) Describe(ctx context.Context, sample []model.Document) (*indexwriter.Description, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	d := &indexwriter.Description{}
-	err := w.do(ctx, 0, func(ctx context.Context, b indexwriter.Writer) (err error) {
-		if describer, ok := b.(indexwriter.Describer); ok {
-			d, err = describer.Describe(ctx, w.conf.Name, sample)
+	for attempt := 1; ; attempt++ {
+		d := &indexwriter.Description{}
+		err := w.do(ctx, 0, func(ctx context.Context, b indexwriter.Writer) (err error) {
+			if describer, ok := b.(indexwriter.Describer); ok {
+				d, err = describer.Describe(ctx, w.conf.Name, sample)
+			}
+			return err
+		})
+		switch {
+		case err == nil:
+			return d, nil
+		case !pluginhost.IsLost(err) || attempt >= poisonAttempts:
+			return nil, fmt.Errorf("describe writer %s: %w", w.conf.Name, named(w.m.id, err))
 		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("describe writer %s: %w", w.conf.Name, named(w.m.id, err))
 	}
-	return d, nil
+}
+
+// Probe asks whether the index answers, at the price of a small request. A plugin that
+// can't say does, as far as its Open tells.
+func (w *Writer) Probe(ctx context.Context) error {
+	_, err := w.Describe(ctx, nil)
+	return err
 }
 
 // Name returns the instance's name.
@@ -179,12 +231,24 @@ func (w *Writer) ensureOpen(ctx context.Context, gen uint64, b indexwriter.Write
 		return nil
 	}
 	if err := b.Open(ctx, w.conf.Name, w.conf.Params); err != nil {
-		return err
+		return &openError{err}
 	}
 	w.lost = w.lost || w.dirty
 	w.opened, w.dirty = gen, false
 	return nil
 }
+
+// generation is that of the process in which the instance is open; 0 before the first.
+func (w *Writer) generation() uint64 {
+	w.openMu.Lock()
+	defer w.openMu.Unlock()
+	return w.opened
+}
+
+// openError is an error of the plugin's Open, which is about no document.
+type openError struct{ error }
+
+func (e *openError) Unwrap() error { return e.error }
 
 // takeLost reports whether operations were lost since it was asked last.
 func (w *Writer) takeLost() bool {
@@ -203,7 +267,8 @@ func (w *Writer) setDirty(d bool) {
 
 // Write performs ops in order and returns as many results. A LostWritesError
 // means that everything since the last Commit has to be sent again; another
-// error of kind Transient that only these ops have to be.
+// error of kind Transient that only these ops have to be. Nothing is tried again
+// here: the plugin knows what is worth it within a batch, the caller how long to wait.
 func (w *Writer) Write(ctx context.Context, ops []indexwriter.Op) ([]indexwriter.Result, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -243,8 +308,8 @@ func (w *Writer) batches(ctx context.Context, ops []indexwriter.Op) ([]indexwrit
 	var out []indexwriter.Result
 	for from := 0; from < len(ops); {
 		to, bytes := from, 0
-		for to < len(ops) && to-from < w.c.opts.MaxBatchItems {
-			if bytes += sizeOp(&ops[to]); to > from && bytes > w.c.opts.MaxBatchBytes {
+		for to < len(ops) && to-from < w.c.opts.WriteItems {
+			if bytes += sizeOp(&ops[to]); to > from && bytes > w.c.opts.WriteBytes {
 				break
 			}
 			to++
@@ -265,8 +330,9 @@ func (w *Writer) batches(ctx context.Context, ops []indexwriter.Op) ([]indexwrit
 func (w *Writer) sendOrSplit(ctx context.Context, ops []indexwriter.Op) ([]indexwriter.Result, error) {
 	res, err := w.send(ctx, ops)
 	var lost *LostWritesError
+	var unopened *openError
 	switch {
-	case err == nil || !fault.Is(err, fault.Invalid) || errors.As(err, &lost) || ends(ctx, err):
+	case err == nil || !fault.Is(err, fault.Invalid) || errors.As(err, &lost) || errors.As(err, &unopened) || ends(ctx, err):
 		return res, err
 	case len(ops) == 1:
 		return []indexwriter.Result{{Rejected: err.Error()}}, nil
@@ -282,21 +348,19 @@ func (w *Writer) sendOrSplit(ctx context.Context, ops []indexwriter.Op) ([]index
 	return append(res, rest...), nil
 }
 
-// send makes one call of Write, again after a transient failure.
+// send makes one call of Write.
 func (w *Writer) send(ctx context.Context, ops []indexwriter.Op) ([]indexwriter.Result, error) {
 	var out []indexwriter.Result
-	err := w.retry(ctx, func() error {
-		return w.do(ctx, len(ops), func(ctx context.Context, b indexwriter.Writer) (err error) {
-			if w.takeLost() {
-				return &LostWritesError{Writer: w.conf.Name, Ops: w.uncommitted, Cause: errors.New("it died between two calls")}
-			}
-			w.setDirty(true)
-			out, err = b.Write(ctx, w.conf.Name, ops)
-			if err == nil && len(out) != len(ops) {
-				err = fault.Errorf(fault.Permanent, "%d results for %d operations", len(out), len(ops))
-			}
-			return err
-		})
+	err := w.do(ctx, len(ops), func(ctx context.Context, b indexwriter.Writer) (err error) {
+		if w.takeLost() {
+			return &LostWritesError{Writer: w.conf.Name, Ops: w.uncommitted, Cause: errors.New("it died between two calls")}
+		}
+		w.setDirty(true)
+		out, err = b.Write(ctx, w.conf.Name, ops)
+		if err == nil && len(out) != len(ops) {
+			err = fault.Errorf(fault.Permanent, "%d results for %d operations", len(out), len(ops))
+		}
+		return err
 	})
 	var lost *LostWritesError
 	switch {
@@ -365,13 +429,11 @@ func (w *Writer) Commit(ctx context.Context) error {
 }
 
 func (w *Writer) commit(ctx context.Context) error {
-	err := w.retry(ctx, func() error {
-		return w.do(ctx, 0, func(ctx context.Context, b indexwriter.Writer) error {
-			if w.takeLost() {
-				return &LostWritesError{Writer: w.conf.Name, Ops: w.uncommitted, Cause: errors.New("it died between two calls")}
-			}
-			return b.Commit(ctx, w.conf.Name)
-		})
+	err := w.do(ctx, 0, func(ctx context.Context, b indexwriter.Writer) error {
+		if w.takeLost() {
+			return &LostWritesError{Writer: w.conf.Name, Ops: w.uncommitted, Cause: errors.New("it died between two calls")}
+		}
+		return b.Commit(ctx, w.conf.Name)
 	})
 	var lost *LostWritesError
 	switch {
@@ -389,20 +451,6 @@ func (w *Writer) commit(ctx context.Context) error {
 	return fmt.Errorf("writer %s: commit: %w", w.conf.Name, named(w.m.id, err))
 }
 
-// retry calls f again while it fails for a moment.
-func (w *Writer) retry(ctx context.Context, f func() error) error {
-	for attempt := 0; ; attempt++ {
-		err := f()
-		var lost *LostWritesError
-		if err == nil || attempt >= w.c.opts.Retries || !fault.Is(err, fault.Transient) || errors.As(err, &lost) || ends(ctx, err) {
-			return err
-		}
-		if err := pause(ctx, w.m, w.c.opts.RetryDelay, attempt); err != nil {
-			return err
-		}
-	}
-}
-
 // Close releases the instance without a commit. It is safe to call twice.
 func (w *Writer) Close(ctx context.Context) error {
 	w.mu.Lock()
@@ -411,6 +459,9 @@ func (w *Writer) Close(ctx context.Context) error {
 		return nil
 	}
 	w.closed = true
+	if w.generation() == 0 {
+		return nil
+	}
 	err := w.do(ctx, 0, func(ctx context.Context, b indexwriter.Writer) error { return b.Close(ctx, w.conf.Name) })
 	if err != nil && !pluginhost.IsLost(err) { // with its process the instance is gone, too
 		return fmt.Errorf("close writer %s: %w", w.conf.Name, named(w.m.id, err))

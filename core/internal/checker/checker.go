@@ -14,6 +14,7 @@ import (
 
 	"github.com/gonutch/crawler/core/internal/crawl"
 	"github.com/gonutch/crawler/core/internal/db/transition"
+	"github.com/gonutch/crawler/core/internal/robots"
 	"github.com/gonutch/crawler/core/internal/segment"
 	"github.com/gonutch/crawler/core/internal/step/fetch"
 	"github.com/gonutch/crawler/core/internal/step/index"
@@ -61,8 +62,8 @@ func New(c *crawl.Crawl, o Options) (*Checker, error) {
 	k := &Checker{opts: o, crawl: c, agent: c.Config.RequireAgent()}
 	var errs [4]error
 	var pc parse.Config
-	k.fetch, errs[0] = fetch.LoadConfig(c.Config)
-	k.update, errs[1] = update.LoadConfig(c.Config)
+	k.fetch, errs[0] = fetch.LoadConfig(c.Config, c.Rules.Sheets)
+	k.update, errs[1] = update.LoadConfig(c.Config, c.Rules)
 	k.index, errs[2] = index.LoadConfig(c.Config)
 	pc, errs[3] = parse.LoadConfig(c.Config)
 	if err := errors.Join(errs[:]...); err != nil {
@@ -190,7 +191,8 @@ func (k *Checker) normal(ctx context.Context, scope urlnormalizer.Scope, url str
 // response means that none was made, and why is on the page.
 func (k *Checker) ask(ctx context.Context, p *Page, url string) (*protocol.Response, error) {
 	req := &protocol.Request{URL: url, Kind: protocol.Page, Metadata: k.opts.Metadata, AllowPrivate: k.private(p, url)}
-	if !isWeb(url) {
+	fetch.ApplySheet(&k.fetch, req)
+	if !robots.Governs(url) {
 		return k.crawl.Chains.Fetch(ctx, req)
 	}
 	if k.agent != nil {
@@ -201,6 +203,9 @@ func (k *Checker) ask(ctx context.Context, p *Page, url string) (*protocol.Respo
 		return nil, err
 	}
 	delay := k.fetch.Queue.Delay
+	if s := k.fetch.Sheets.OfURL(url); s != nil && s.CrawlDelay.Set() {
+		delay = s.CrawlDelay.V
+	}
 	defer func() { t.done(delay) }()
 	if k.opts.CheckRobots && !k.fetch.Robots.Allowlist[urlkey.Host(url)] {
 		rules, err := k.rules(ctx, t, url, req.AllowPrivate)
@@ -231,11 +236,6 @@ func (k *Checker) private(p *Page, url string) []string {
 		return []string{hp}
 	}
 	return nil
-}
-
-func isWeb(url string) bool {
-	scheme, _, _ := strings.Cut(url, ":")
-	return strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")
 }
 
 // record is what the CrawlDB would have of a page after this one fetch.

@@ -100,7 +100,7 @@ func (k *Checker) OpenWriters(ctx context.Context) error {
 	if len(k.crawl.Instances) == 0 {
 		return index.ErrNoWriter
 	}
-	writers, err := k.crawl.Chains.OpenWriters(ctx, k.crawl.WriterConfigs())
+	writers, err := k.crawl.OpenWriters(ctx, k.crawl.WriterConfigs())
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/gonutch/crawler/core/internal/config"
 	"github.com/gonutch/crawler/sdk"
@@ -73,6 +75,12 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 // printed already.
 var errNothing = errors.New("nothing to do")
 
+// nothing says why there is nothing to do, and ends the command with it.
+func (inv *invocation) nothing(format string, args ...any) error {
+	fmt.Fprintf(inv.app.Stderr, format+"\n", args...)
+	return errNothing
+}
+
 // command is one verb.
 type command struct {
 	name    string
@@ -91,8 +99,12 @@ type invocation struct {
 	configs multi
 	sets    multi
 	dir     string
+	place   string // an argument that names another crawl directory than --dir
 	json    bool
 	verbose bool
+	// interrupted says that a Ctrl-C ended the work: see interruptible.
+	interrupted atomic.Bool
+	out         *lineWriter // that progress is shown on; nil for none
 }
 
 // multi is a repeatable flag.
@@ -103,7 +115,33 @@ func (m *multi) Set(v string) error { *m = append(*m, v); return nil }
 
 // Run runs the program with args (without the program's name) and returns its
 // exit code.
+//
+// Output that could not be written, as on a full disk, is an error whatever the command did with it.
 func Run(ctx context.Context, app *App, args []string) int {
+	written, out := *app, &firstError{w: app.Stdout}
+	written.Stdout = out
+	code := runArgs(ctx, &written, args)
+	if out.err != nil && (code == ExitDone || code == ExitNothing) {
+		fmt.Fprintf(app.Stderr, "crawler: the output is not whole: %v\n", out.err)
+		return ExitError
+	}
+	return code
+}
+
+// firstError writes to w until that fails, and remembers why.
+type firstError struct {
+	w   io.Writer
+	err error
+}
+
+func (f *firstError) Write(b []byte) (n int, err error) {
+	if f.err == nil {
+		n, f.err = f.w.Write(b)
+	}
+	return n, f.err
+}
+
+func runArgs(ctx context.Context, app *App, args []string) int {
 	if len(args) == 0 {
 		fmt.Fprint(app.Stderr, usage())
 		return ExitUsage
@@ -112,7 +150,7 @@ func Run(ctx context.Context, app *App, args []string) int {
 	switch name {
 	case "help", "-h", "--help", "-help":
 		if len(args) > 1 {
-			return Run(ctx, app, []string{args[1], "--help"})
+			return runArgs(ctx, app, []string{args[1], "--help"})
 		}
 		fmt.Fprint(app.Stdout, usage())
 		return ExitDone
@@ -122,7 +160,11 @@ func Run(ctx context.Context, app *App, args []string) int {
 	}
 	c := find(name)
 	if c == nil {
-		fmt.Fprintf(app.Stderr, "crawler: there is no command %q%s\nRun \"crawler help\" for the list.\n", name, meant(name, commandNames()))
+		hint := meant(name, commandNames())
+		if ours := inNutch(name); ours != "" {
+			hint = fmt.Sprintf("; what Nutch calls so is %q here", "crawler "+ours)
+		}
+		fmt.Fprintf(app.Stderr, "crawler: there is no command %q%s\nRun \"crawler help\" for the list.\n", name, hint)
 		return ExitUsage
 	}
 	err := runCommand(ctx, app, c, args[1:])
@@ -146,8 +188,20 @@ func runCommand(ctx context.Context, app *App, c *command, args []string) error 
 	if err != nil {
 		return usageError{err}
 	}
-	return run(ctx, rest)
+	err = run(ctx, rest)
+	if errors.Is(err, context.Canceled) {
+		switch {
+		case ctx.Err() != nil:
+			err = errAtOnce
+		case inv.interrupted.Load():
+			err = errors.New("stopped")
+		}
+	}
+	return err
 }
+
+// errAtOnce ends a command after the second Ctrl-C.
+var errAtOnce = errors.New("stopped at once; what was not committed is done again by the same command")
 
 // report prints an error and turns it into an exit code.
 func report(app *App, c *command, err error) int {
@@ -163,7 +217,7 @@ func report(app *App, c *command, err error) int {
 		fmt.Fprintf(app.Stderr, "crawler %s: %v\nRun \"crawler %s --help\" for its options.\n", c.name, err, c.name)
 		return ExitUsage
 	case errors.As(err, &problems):
-		fmt.Fprintf(app.Stderr, "crawler %s: the configuration has mistakes:\n%v\n", c.name, err)
+		fmt.Fprintf(app.Stderr, "crawler %s: the configuration has mistakes:\n%s\n", c.name, strings.Join(mistakes(err), "\n"))
 		return ExitUsage
 	}
 	fmt.Fprintf(app.Stderr, "crawler %s: %v\n", c.name, err)
@@ -171,6 +225,22 @@ func report(app *App, c *command, err error) int {
 		return ExitUsage
 	}
 	return ExitError
+}
+
+// mistakes are the texts of joined errors, each once: several steps read the same settings.
+func mistakes(err error) (texts []string) {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []string{err.Error()}
+	}
+	for _, e := range joined.Unwrap() {
+		for _, text := range mistakes(e) {
+			if !slices.Contains(texts, text) {
+				texts = append(texts, text)
+			}
+		}
+	}
+	return texts
 }
 
 // parseFlags parses flags wherever they stand among the arguments, with one or two
@@ -207,12 +277,37 @@ func parseFlags(fs *flag.FlagSet, args []string) ([]string, error) {
 				return nil, fmt.Errorf("option --%s needs a value", f.Name)
 			}
 			value, args = args[0], args[1:]
+			if next, _, _ := strings.Cut(strings.TrimLeft(value, "-"), "="); strings.HasPrefix(value, "-") && lookup(fs, next) != nil {
+				return nil, fmt.Errorf("option --%s needs a value, and %s after it is an option; write --%s=%s if it is the value", f.Name, value, f.Name, value)
+			}
+		}
+		if value == "" && (f.Name == "dir" || f.Name == "config" || f.Name == "seeds") {
+			return nil, fmt.Errorf("option --%s: its value is empty (a variable of the shell that is not set?)", f.Name)
 		}
 		if err := fs.Set(f.Name, value); err != nil {
-			return nil, fmt.Errorf("option --%s: %q: %w", f.Name, value, err)
+			return nil, fmt.Errorf("option --%s: %q: %s", f.Name, value, wanted(f, err))
 		}
 	}
 	return rest, nil
+}
+
+// wanted says what an option takes; package flag's own words for it are "parse error".
+func wanted(f *flag.Flag, err error) string {
+	g, ok := f.Value.(flag.Getter)
+	if !ok {
+		return err.Error()
+	}
+	switch g.Get().(type) {
+	case int, int64, uint, uint64:
+		return "want a whole number"
+	case float64:
+		return "want a number"
+	case bool:
+		return "want true or false"
+	case time.Duration:
+		return "want a duration, such as 10s or 5m"
+	}
+	return err.Error()
 }
 
 // lookup finds a flag by its name, letter case and dashes aside.
@@ -240,6 +335,30 @@ func flagNames(fs *flag.FlagSet) []string {
 func meant(name string, names []string) string {
 	if s := hclconf.Suggest(name, names); s != "" {
 		return fmt.Sprintf("; did you mean %q?", s)
+	}
+	return ""
+}
+
+// inNutch names what does the work of a command of Nutch that has another name here, or
+// "".
+func inNutch(name string) string {
+	switch strings.ToLower(name) {
+	case "crawl":
+		return "run"
+	case "showproperties":
+		return "config show"
+	case "junit":
+		return "plugin check"
+	case "solrindex", "elasticindex":
+		return "index"
+	case "solrdedup":
+		return "dedup"
+	case "solrclean":
+		return "clean"
+	case "commoncrawldump":
+		return "warc export"
+	case "urlresolver":
+		return "resolveurls"
 	}
 	return ""
 }
@@ -302,6 +421,9 @@ func commandUsage(c *command, fs *flag.FlagSet) string {
 
 // load reads the configuration.
 func (inv *invocation) load() (*config.Config, error) {
+	if inv.place != "" {
+		return nil, usagef("%s and %s are two crawl directories: name one", inv.dir, inv.place)
+	}
 	sets := slices.Clone(inv.sets)
 	if inv.dir != "" {
 		sets = append(sets, "crawl.dir="+inv.dir)
@@ -309,5 +431,9 @@ func (inv *invocation) load() (*config.Config, error) {
 	if inv.verbose {
 		sets = append(sets, "log.level=debug")
 	}
-	return config.Load(config.Options{Defaults: inv.app.Defaults, Files: inv.configs, Environ: inv.app.Environ, Sets: sets})
+	cfg, err := config.Load(config.Options{Defaults: inv.app.Defaults, Files: inv.configs, Environ: inv.app.Environ, Sets: sets})
+	if err == nil && cfg.String("crawl.dir") == "" {
+		err = cfg.Problem("crawl.dir", -1, "it is empty: name a folder")
+	}
+	return cfg, err
 }

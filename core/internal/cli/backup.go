@@ -83,9 +83,7 @@ func (inv *invocation) copying(ctx context.Context, what, done string, f func(co
 			_, _ = fmt.Fprintln(out, text) // as in table
 		}
 	})
-	if out.terminal {
-		out.show()
-	}
+	out.clear()
 	if err != nil {
 		if ctx.Err() != nil {
 			return errors.New("stopped; nothing was left behind")

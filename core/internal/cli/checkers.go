@@ -70,6 +70,7 @@ func (inv *invocation) interruptible(ctx context.Context) (context.Context, func
 		defer close(ended)
 		select {
 		case <-inv.app.Interrupts:
+			inv.interrupted.Store(true)
 			cancel(errors.New("stopped"))
 		case <-done:
 		}
@@ -88,7 +89,7 @@ func (inv *invocation) loadChosen(f *checkFlags) (*config.Config, error) {
 	if err != nil || f.plugin == "" {
 		return cfg, err
 	}
-	manifests, choice, err := crawl.Plugins(cfg, inv.app.Builtins, inv.quietLog(cfg))
+	manifests, choice, err := inv.plugins(cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -9,9 +9,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/gonutch/crawler/core/internal/config"
 	"github.com/gonutch/crawler/core/internal/crawl"
 	"github.com/gonutch/crawler/core/internal/cycle"
+	"github.com/gonutch/crawler/core/internal/sheet"
+	"github.com/gonutch/crawler/sdk/hclconf"
 	"github.com/gonutch/crawler/sdk/manifest"
 )
 
@@ -22,7 +26,7 @@ func configCommand() *command {
 			origin := inv.fs.Bool("origin", false, "with show: where each value comes from")
 			meaning := inv.fs.Bool("meaning", false, "with show: what each setting means, and its Nutch property")
 			changed := inv.fs.Bool("changed", false, "with show: only what is not a default")
-			return func(_ context.Context, args []string) error {
+			return func(ctx context.Context, args []string) error {
 				if len(args) == 0 {
 					return usagef("say what to do: config show [KEY…], config check, or config import NUTCH-SITE.XML [FILE]")
 				}
@@ -33,7 +37,7 @@ func configCommand() *command {
 					if len(args) > 1 {
 						return usagef("unexpected argument %q", args[1])
 					}
-					return inv.checkConfig()
+					return inv.checkConfig(ctx)
 				case "import":
 					if len(args) != 2 && len(args) != 3 {
 						return usagef("want config import NUTCH-SITE.XML [FILE]; --dir names the folder of the other files when it is another")
@@ -65,7 +69,7 @@ func (inv *invocation) showConfig(keys []string, o showOptions) error {
 	if err != nil {
 		return err
 	}
-	manifests, choice, err := crawl.Plugins(cfg, inv.app.Builtins, inv.quietLog(cfg))
+	manifests, choice, err := inv.plugins(cfg)
 	if err != nil {
 		return err
 	}
@@ -222,29 +226,28 @@ func settingNames(values []config.Value) []string {
 	return names
 }
 
-// checkConfig does what every command does before its work, and says that all is
-// well.
-func (inv *invocation) checkConfig() error {
+// checkConfig does what every command does before its work, asks the plugins about their
+// settings and parameters, and says that all is well. Mistakes of all kinds are told
+// together, but for those that may follow from others.
+func (inv *invocation) checkConfig(ctx context.Context) error {
 	cfg, err := inv.load()
-	if err != nil {
+	if cfg == nil {
 		return err
 	}
-	manifests, choice, err := crawl.Plugins(cfg, inv.app.Builtins, inv.quietLog(cfg))
-	if err != nil {
-		return err
+	ctx, stop := inv.interruptible(ctx)
+	defer stop()
+	manifests, choice, perr := crawl.Plugins(cfg, inv.app.Builtins, inv.quietLog(cfg))
+	rules, rerr := sheet.Load(cfg)
+	_, cerr := cycle.LoadConfig(cfg, rules)
+	errs := []error{err, perr, rerr, cerr, cfg.RequireAgent()}
+	if choice != nil {
+		errs = append(errs, inv.askPlugins(ctx, cfg))
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 	}
-	var errs []error
-	for _, kind := range []string{"index_writer", "exchange"} {
-		_, err := cfg.Instances(kind, choice.Plugins)
-		errs = append(errs, err)
-	}
-	for _, m := range choice.Plugins {
-		_, _, err := cfg.PluginSettings(m)
-		errs = append(errs, err)
-	}
-	_, err = cycle.LoadConfig(cfg)
-	if err := errors.Join(append(errs, err, cfg.RequireAgent())...); err != nil {
-		return err
+	if err := hclconf.Merge(errs...); err != nil {
+		return configError{err}
 	}
 	changed := 0
 	for _, v := range cfg.All() {
@@ -263,4 +266,15 @@ func (inv *invocation) checkConfig() error {
 		_, _ = fmt.Fprintf(w, "The configuration is fine: %s not at the default, %d of %d plugins chosen.\n",
 			plural(int64(changed), "setting"), len(choice.Plugins), len(manifests)) // as in table
 	})
+}
+
+// askPlugins lets the plugins check what only they understand.
+func (inv *invocation) askPlugins(ctx context.Context, cfg *config.Config) error {
+	c, err := crawl.Open(ctx, crawl.Options{
+		Config: cfg, Builtins: inv.app.Builtins, Log: hclog.NewNullLogger(), Command: "crawler " + inv.cmd, NoStore: true, Despite: true, Version: inv.app.Version, Local: inv.app.local,
+	})
+	if err != nil {
+		return asConfig(err)
+	}
+	return errors.Join(c.Check(ctx), c.Close(context.WithoutCancel(ctx)))
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/gonutch/crawler/core/internal/config"
-	"github.com/gonutch/crawler/core/internal/crawl"
 )
 
 // importConfig writes Nutch's configuration as ours. Its --dir is Nutch's conf folder.
@@ -16,7 +15,7 @@ func (inv *invocation) importConfig(args []string) error {
 	if err != nil {
 		return err
 	}
-	manifests, _, err := crawl.Plugins(cfg, inv.app.Builtins, inv.quietLog(cfg))
+	manifests, _, err := inv.plugins(cfg)
 	if err != nil {
 		return err
 	}

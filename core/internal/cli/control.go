@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 
@@ -68,18 +70,14 @@ func (inv *invocation) running(ctx context.Context, f func(*control.Client) erro
 	if err != nil {
 		return err
 	}
-	c, err := control.Dial(ctx, cfg.String("crawl.dir"))
+	err = served(ctx, cfg.String("crawl.dir"), f)
 	if errors.Is(err, control.ErrNotRunning) {
 		err := inv.print(runningState{}, func(w io.Writer) {
 			_, _ = fmt.Fprintf(w, "no crawl is running in %s\n", cfg.String("crawl.dir")) // as in table
 		})
 		return errors.Join(errNothing, err)
 	}
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	return f(c)
+	return err
 }
 
 func (inv *invocation) status(ctx context.Context, c *control.Client) error {
@@ -108,7 +106,11 @@ func writeStatus(w io.Writer, h control.Hello, a *query.StatusAnswer, now time.T
 		out.line("%s", line)
 	}
 	for _, b := range p.Busiest {
-		out.line("  %s waits on %s", plural(int64(b.Queued), "URL"), printable(b.Host))
+		verb := "wait"
+		if b.Queued == 1 {
+			verb = "waits"
+		}
+		out.line("  %s %s on %s", plural(int64(b.Queued), "URL"), verb, printable(b.Host))
 	}
 }
 
@@ -143,9 +145,7 @@ func (inv *invocation) follow(ctx context.Context, c *control.Client) error {
 		}
 		return nil
 	})
-	if out.terminal {
-		out.show()
-	}
+	out.clear()
 	switch {
 	case errors.Is(err, context.Canceled):
 		return nil // by Ctrl-C: the crawl goes on
@@ -193,7 +193,7 @@ func (inv *invocation) stop(ctx context.Context, c *control.Client, wait bool) e
 	})
 }
 
-// waitForEnd waits until there is no process pid.
+// waitForEnd waits until there is no process pid, or only what its parent has not taken notice of.
 func waitForEnd(ctx context.Context, pid int) error {
 	p, err := os.FindProcess(pid)
 	if err != nil {
@@ -201,7 +201,7 @@ func waitForEnd(ctx context.Context, pid int) error {
 	}
 	t := time.NewTicker(50 * time.Millisecond)
 	defer t.Stop()
-	for p.Signal(syscall.Signal(0)) == nil {
+	for p.Signal(syscall.Signal(0)) == nil && !zombie(pid) {
 		select {
 		case <-t.C:
 		case <-ctx.Done():
@@ -209,6 +209,16 @@ func waitForEnd(ctx context.Context, pid int) error {
 		}
 	}
 	return nil
+}
+
+// zombie reports whether a process has ended and is still listed; false where there is no /proc.
+func zombie(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	_, state, ok := strings.Cut(string(b[bytes.LastIndexByte(b, ')')+1:]), " ")
+	return ok && strings.HasPrefix(state, "Z")
 }
 
 // printLine writes v as one line of JSON.

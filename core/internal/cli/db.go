@@ -12,8 +12,8 @@ import (
 
 func dbCommand() *command {
 	return &command{
-		name: "db", args: "check | repair | refilter | rescore", group: "Single steps",
-		short: "Work on the CrawlDB as a whole: compare and rebuild its indexes and counters, apply changed rules, score anew",
+		name: "db", args: "check | repair | refilter | rescore | upgrade", group: "Single steps",
+		short: "Work on the CrawlDB as a whole: compare and rebuild its indexes and counters, apply changed rules, score anew, bring an older one up to date",
 		prepare: func(inv *invocation) func(context.Context, []string) error {
 			var o refilter.Options
 			inv.fs.BoolVar(&o.Apply, "apply", false, "refilter: do it; without, only show what would leave or change")
@@ -22,9 +22,9 @@ func dbCommand() *command {
 			inv.fs.IntVar(&o.Samples, "samples", 3, "refilter: URLs shown of each rule, at most 100")
 			return func(ctx context.Context, args []string) error {
 				if len(args) == 0 {
-					return usagef("say what to do: db check, repair, refilter or rescore")
+					return usagef("say what to do: db check, repair, refilter, rescore or upgrade")
 				}
-				if verbs := []string{"check", "repair", "refilter", "rescore"}; !slices.Contains(verbs, args[0]) {
+				if verbs := []string{"check", "repair", "refilter", "rescore", "upgrade"}; !slices.Contains(verbs, args[0]) {
 					return usagef("there is no \"db %s\"%s", args[0], meant(args[0], verbs))
 				}
 				if len(args) > 2 {
@@ -40,6 +40,8 @@ func dbCommand() *command {
 					return inv.repairDB(ctx)
 				case "rescore":
 					return inv.rescoreDB(ctx)
+				case "upgrade":
+					return inv.upgradeDB(ctx)
 				}
 				if o.NoNormalize && o.NoFilter {
 					return usagef("--no-normalize and --no-filter together leave nothing to do")
@@ -57,8 +59,8 @@ func dbCommand() *command {
 func (inv *invocation) refilter(ctx context.Context, o refilter.Options) error {
 	ctx, cancel := inv.interruptible(ctx)
 	defer cancel()
-	return inv.with(ctx, false, func(ctx context.Context, s *session) error {
-		o.Progress = s.counting("refilter", "urls")
+	return inv.with(ctx, func(ctx context.Context, s *session) error {
+		o.Progress = s.ofRecords(ctx, "refilter")
 		rep, err := s.cycle.Refilter(ctx, o)
 		if err != nil && ctx.Err() != nil {
 			err = errors.New("stopped; what was committed is done, and the same command goes on from there")

@@ -5,19 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
-)
 
-// counting logs how far long work is, every ten seconds.
-func (s *session) counting(work, what string) func(int64) {
-	told := time.Now()
-	return func(n int64) {
-		if now := time.Now(); now.Sub(told) >= 10*time.Second {
-			told = now
-			s.log.Info(work, what, n)
-		}
-	}
-}
+	"github.com/gonutch/crawler/core/internal/db/crawldb"
+	"github.com/gonutch/crawler/core/internal/store"
+)
 
 // errInconsistent says that db check found some; it has printed them.
 var errInconsistent = errors.New("the CrawlDB is inconsistent; make a backup, then run \"crawler db repair\"")
@@ -26,9 +17,12 @@ var errInconsistent = errors.New("the CrawlDB is inconsistent; make a backup, th
 func (inv *invocation) checkDB(ctx context.Context) error {
 	ctx, cancel := inv.interruptible(ctx)
 	defer cancel()
-	return inv.with(ctx, false, func(ctx context.Context, s *session) error {
+	return inv.with(ctx, func(ctx context.Context, s *session) error {
 		rep, err := s.crawl.DB.Check(ctx)
-		if err != nil {
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return errors.New("stopped before everything was compared")
+		case err != nil:
 			return err
 		}
 		err = inv.print(rep, func(w io.Writer) {
@@ -51,8 +45,8 @@ func (inv *invocation) checkDB(ctx context.Context) error {
 func (inv *invocation) repairDB(ctx context.Context) error {
 	ctx, cancel := inv.interruptible(ctx)
 	defer cancel()
-	return inv.with(ctx, false, func(ctx context.Context, s *session) error {
-		rep, err := s.crawl.DB.Repair(ctx, s.counting("repair", "records"))
+	return inv.with(ctx, func(ctx context.Context, s *session) error {
+		rep, err := s.crawl.DB.Repair(ctx, s.ofRecords(ctx, "repair"))
 		if err != nil {
 			if ctx.Err() != nil {
 				return errors.New("stopped; run the same command again before the crawl is used")
@@ -79,8 +73,8 @@ type rescored struct {
 func (inv *invocation) rescoreDB(ctx context.Context) error {
 	ctx, cancel := inv.interruptible(ctx)
 	defer cancel()
-	return inv.with(ctx, false, func(ctx context.Context, s *session) error {
-		n, err := s.cycle.Rescore(ctx, s.counting("rescore", "records"))
+	return inv.with(ctx, func(ctx context.Context, s *session) error {
+		n, err := s.cycle.Rescore(ctx, s.ofRecords(ctx, "rescore"))
 		if err != nil {
 			if ctx.Err() != nil {
 				return errors.New("stopped; what is marked is scored before the next fetch list is made, the rest when the same command is run again")
@@ -95,4 +89,46 @@ func (inv *invocation) rescoreDB(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// upgraded is what "crawler db upgrade" tells.
+type upgraded struct {
+	From int `json:"from"`
+	To   int `json:"to"`
+}
+
+// upgradeDB is "crawler db upgrade".
+func (inv *invocation) upgradeDB(ctx context.Context) error {
+	ctx, cancel := inv.interruptible(ctx)
+	defer cancel()
+	cfg, err := inv.load()
+	if err != nil {
+		return err
+	}
+	out := newLineWriter(inv.app.Stderr, inv.app.Terminal)
+	dir, log := cfg.String("crawl.dir"), newLogger(cfg, out)
+	told := counting(log, out, "upgrade", "records")
+	from, err := store.Upgrade(ctx, dir, store.Options{Command: "crawler db upgrade", Logger: log.Named("store")}, crawldb.UpgradeSteps(func(n int64) { told(n, 0) }))
+	out.clear()
+	switch {
+	case errors.Is(err, store.ErrNoCrawl):
+		return noCrawl(dir)
+	case err != nil && ctx.Err() != nil:
+		return errors.New("stopped; the same command goes on")
+	case err != nil:
+		return err
+	}
+	if err := inv.print(upgraded{from, store.FormatVersion}, func(w io.Writer) {
+		if from == store.FormatVersion {
+			_, _ = fmt.Fprintf(w, "%s is of version %d, which is what this program writes\n", dir, from) // as in table
+			return
+		}
+		_, _ = fmt.Fprintf(w, "%s was of version %d and is of version %d now\n", dir, from, store.FormatVersion)
+	}); err != nil {
+		return err
+	}
+	if from == store.FormatVersion {
+		return errNothing
+	}
+	return nil
 }

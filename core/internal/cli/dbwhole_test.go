@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -32,4 +35,38 @@ func TestDBCheckRepairRescore(t *testing.T) {
 	runLine(t, "", "db", "repair", "--dir", dir).wants(t, 0, "^3 records", "signatures 2, counters 0, leases 0")
 	runLine(t, "", "db", "check", "--dir", dir, "--json").wants(t, 0, `"total": 0`)
 	runLine(t, "", "db", "chek", "--dir", dir).wants(t, ExitUsage, "!did you mean")
+}
+
+// TestDBUpgrade: a crawl of an older version is refused by all commands but this one, and brought up.
+func TestDBUpgrade(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "crawl")
+	line := func(args ...string) outcome { return runLine(t, "", append(args, "--dir", dir)...) }
+	line("db", "upgrade").wants(t, ExitError, "!there is no crawl in ")
+	smallCrawl(t, dir)
+	now := fmt.Sprintf("version %d", store.FormatVersion)
+	line("db", "upgrade").wants(t, ExitNothing, "is of "+now+", which is what this program writes")
+	file := filepath.Join(dir, "CRAWLER")
+	b, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(file, bytes.Replace(b, []byte(now), []byte("version 1"), 1), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	line("readdb", "--stats").wants(t, ExitError, "!it has version 1, this program writes .*; run: crawler db upgrade --dir "+dir)
+	line("db", "check").wants(t, ExitError, "!crawler db upgrade")
+	line("db", "upgrade", "--json").wants(t, 0, `"from": 1`)
+	line("db", "check").wants(t, 0, "0 problems")
+}
+
+// TestDedupOptions: options instead of settings, and names that are none.
+func TestDedupOptions(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "crawl")
+	smallCrawl(t, dir)
+	line := func(args ...string) outcome {
+		return runLine(t, "", append(args, "--dir", dir, "-D", "store.low_water=0")...)
+	}
+	line("dedup", "-group", "host", "-compareOrder", "score,fetchTime,urlLength", "--json").wants(t, 0, `"duplicates": 0`)
+	line("dedup", "--group", "server").wants(t, ExitUsage, "!none, host, domain|host")
+	line("dedup", "--compare-order", "score,size").wants(t, ExitUsage, `!there is no criterion "size"; want score, fetchTime, urlLength, httpsOverHttp`)
 }

@@ -8,14 +8,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/gonutch/crawler/core/internal/query"
+	"github.com/gonutch/crawler/core/internal/store"
 	"github.com/gonutch/crawler/sdk/fault"
+	"github.com/gonutch/crawler/sdk/model"
 )
 
 func count(conditions ...bool) (n int) {
@@ -34,33 +36,47 @@ func (inv *invocation) output(name string, f func(w *bufio.Writer) error) (err e
 		w := bufio.NewWriterSize(inv.app.Stdout, 1<<16)
 		return errors.Join(f(w), w.Flush())
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if st, err := os.Stat(name); err == nil && st.IsDir() {
+		return fmt.Errorf("write %s: it is a folder", name)
+	}
+	tmp, err := store.TempFile(name)
+	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+		err = pe.Err // the temporary file's name tells nobody anything
+	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, os.Remove(tmp.Name()))
+			err = errors.Join(err, tmp.Remove())
 		}
 	}()
-	w := bufio.NewWriterSize(tmp, 1<<16)
-	err = errors.Join(f(w), w.Flush(), tmp.Chmod(0o644), tmp.Sync(), tmp.Close()) //nolint:mnd // as os.Create with the usual umask
+	w := bufio.NewWriterSize(tmp.File, 1<<16)
+	err = errors.Join(f(w), w.Flush(), tmp.File.Chmod(0o644), tmp.File.Sync()) //nolint:mnd // as os.Create with the usual umask
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
-	return os.Rename(tmp.Name(), name)
+	if err := os.Rename(tmp.Path, name); err != nil {
+		return err
+	}
+	return tmp.Done()
 }
 
 // list writes the rows of a question, as lines of JSON with --json, and says on
 // standard error how many there were when they went into a file.
 func list[Q, A any](ctx context.Context, inv *invocation, out string, l query.List[Q, A], q Q, what string, write func(w *bufio.Writer, a A) error) error {
+	return listTo(ctx, inv, out, l, q, what, write, func(*bufio.Writer) error { return nil })
+}
+
+// listTo is list with something to write behind the last row.
+func listTo[Q, A any](ctx context.Context, inv *invocation, out string, l query.List[Q, A], q Q, what string, write func(w *bufio.Writer, a A) error, end func(w *bufio.Writer) error) error {
 	n := int64(0)
 	err := inv.read(ctx, func(ctx context.Context, t query.Target) error {
 		return inv.output(out, func(w *bufio.Writer) error {
 			enc := json.NewEncoder(w)
 			enc.SetEscapeHTML(false)
 			said := time.Now()
-			return query.Each(ctx, t, l, q, func(a A) error {
+			err := query.Each(ctx, t, l, q, func(a A) error {
 				if n++; out != "" && out != "-" && n%4096 == 0 && time.Since(said) > 5*time.Second {
 					said = time.Now()
 					fmt.Fprintf(inv.app.Stderr, "%s so far\n", plural(n, what))
@@ -70,6 +86,10 @@ func list[Q, A any](ctx context.Context, inv *invocation, out string, l query.Li
 				}
 				return write(w, a)
 			})
+			if err == nil {
+				err = end(w)
+			}
+			return err
 		})
 	})
 	if fault.Is(err, fault.Invalid) {
@@ -82,8 +102,7 @@ func list[Q, A any](ctx context.Context, inv *invocation, out string, l query.Li
 		fmt.Fprintf(inv.app.Stderr, "%s in %s\n", plural(n, what), out)
 	}
 	if n == 0 {
-		fmt.Fprintf(inv.app.Stderr, "no %s found\n", what)
-		return errNothing
+		return inv.nothing("no %s found", what)
 	}
 	return nil
 }
@@ -103,8 +122,10 @@ func (inv *invocation) dumpRecords(ctx context.Context, out, format string, q qu
 		write = csvRecords()
 	case "json":
 		inv.json = true
+	case "parquet":
+		return inv.parquetRecords(ctx, out, q)
 	default:
-		return usagef("--format %q: want normal, csv or json", format)
+		return usagef("--format %q: want normal, csv, json or parquet", format)
 	}
 	return list(ctx, inv, out, query.Records(), q, "record", write)
 }
@@ -191,36 +212,57 @@ func readhostdbCommand() *command {
 			inv.fs.StringVar(&q.Expr, "expr", "", "only hosts for which the expression is true, such as \"gone > fetched\"")
 			out := inv.fs.String("dump", "-", "write to `FILE` (- is standard output)")
 			names := inv.fs.Bool("hostnames", false, "only the names of the hosts (Nutch's -dumpHostnames)")
+			homepages := inv.fs.Bool("homepages", false, "only the first pages of the hosts that have one (Nutch's -dumpHomepages)")
 			return func(ctx context.Context, args []string) error {
 				if len(args) > 0 {
 					return usagef("unexpected argument %q", args[0])
 				}
-				return list(ctx, inv, *out, query.Hosts(), q, "host", writeHostRow(*names))
+				return list(ctx, inv, *out, query.Hosts(), q, "host", writeHostRow(*names, *homepages))
 			}
 		},
 	}
 }
 
-func writeHostRow(names bool) func(w *bufio.Writer, h query.HostRow) error {
+func writeHostRow(names, homepages bool) func(w *bufio.Writer, h query.HostRow) error {
 	first := true
 	return func(w *bufio.Writer, h query.HostRow) error {
+		if homepages {
+			if h.Homepage == "" {
+				return nil
+			}
+			_, err := fmt.Fprintln(w, printable(h.Homepage))
+			return err
+		}
 		if names {
 			_, err := fmt.Fprintln(w, printable(h.Host))
 			return err
 		}
 		if first {
 			first = false
-			fmt.Fprintln(w, "hostname\tunfetched\tfetched\tgone\tredirTemp\tredirPerm\tnotModified\tduplicate\tnumRecords\trequests\tfailures\tbytes\tfailuresInRow\tcrawlDelay\theldUntil\theldFor")
+			fmt.Fprintln(w, "hostname\tunfetched\tfetched\tgone\tredirTemp\tredirPerm\tnotModified\tduplicate\tnumRecords\trequests\tfailures\tbytes\tfailuresInRow\tcrawlDelay\theldUntil\theldFor\tdnsFail\tlastCheck\tscore\thomepage\tmetadata")
 		}
-		held := ""
+		held, checked := "", ""
+		if !h.LastCheck.IsZero() {
+			checked = h.LastCheck.Format(time.RFC3339)
+		}
 		if !h.HeldUntil.IsZero() {
 			held = h.HeldUntil.Format(time.RFC3339)
 		}
 		n := func(s string) int64 { return h.Status["db_"+s] }
-		_, err := fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%g\t%s\t%s\n", printable(h.Host), n("unfetched"), n("fetched"), n("gone"), n("redir_temp"),
-			n("redir_perm"), n("notmodified"), n("duplicate"), h.Total, h.Requests, h.Failures, h.Bytes, h.FailuresInRow, h.DelaySeconds, held, printable(h.HeldFor))
+		_, err := fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%g\t%s\t%s\t%d\t%s\t%g\t%s\t%s\n", printable(h.Host), n("unfetched"), n("fetched"), n("gone"), n("redir_temp"),
+			n("redir_perm"), n("notmodified"), n("duplicate"), h.Total, h.Requests, h.Failures, h.Bytes, h.FailuresInRow, h.DelaySeconds, held, printable(h.HeldFor),
+			h.DNSFailures, checked, h.Score, printable(h.Homepage), hostMeta(h.Metadata))
 		return err
 	}
+}
+
+// hostMeta writes a host's metadata as key:::value, as Nutch does, sorted and separated by commas.
+func hostMeta(m model.Metadata) string {
+	var out []string
+	for _, k := range m.Keys() {
+		out = append(out, printable(k+":::"+m.First(k)))
+	}
+	return strings.Join(out, ",")
 }
 
 // totalsCommand are Nutch's three commands that count records.

@@ -45,7 +45,7 @@ func dumpCommand() *command {
 					return err
 				}
 				if len(counts) == 0 {
-					return errNothing
+					return inv.nothing("no documents found")
 				}
 				return nil
 			}

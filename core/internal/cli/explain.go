@@ -50,6 +50,12 @@ func writeExplanation(w io.Writer, e *query.Explanation, limit int) {
 	if r := e.Robots; r != nil {
 		out.fact("Robots", robotsText(r))
 	}
+	for _, v := range e.Sheets {
+		out.fact("Sheet "+v.Sheet, printable(fmt.Sprintf("%s = %s (%s)", v.Setting, v.Value, v.Place)))
+	}
+	if f := e.Fresh; f != nil {
+		out.fact("Freshness target", printable(fmt.Sprintf("%s: mean age %v (%s)", f.Target, f.Wanted, f.Place)))
+	}
 	writeFound(&out, e)
 	if e.Record != nil {
 		out.line("")
@@ -158,6 +164,9 @@ func writeHistory(out *table, e *query.Explanation, limit int) {
 		detail("segment", v.Segment)
 		if f.WARC != "" {
 			detail("WARC", fmt.Sprintf("%s, offset %d, %d bytes", f.WARC, f.Offset, f.Length))
+		}
+		for _, subject := range slices.Sorted(maps.Keys(v.Remarks)) {
+			detail(strings.ToLower(strings.ReplaceAll(subject, "-", " ")), v.Remarks[subject])
 		}
 		if p := v.Parse; p != nil {
 			text := p.Status

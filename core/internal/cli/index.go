@@ -24,9 +24,7 @@ func indexCommand() *command {
 			writer := inv.fs.String("writer", "", "with --rejected and --retry-rejected: only of the index_writer `NAME`")
 			limit := inv.fs.Int("limit", 0, "with --rejected: documents at most (default 100)")
 			return func(ctx context.Context, args []string) error {
-				if len(args) > 0 {
-					inv.positionalDir(args[0])
-				}
+				inv.places(args)
 				n := 0
 				for _, set := range []bool{*pending, *check, *rejected, *retry, *forget != ""} {
 					if set {
@@ -77,9 +75,7 @@ func reindexCommand() *command {
 			inv.fs.Var(&writers, "writer", "only the index_writer `NAME`; repeatable")
 			restart := inv.fs.Bool("restart", false, "begin anew instead of going on with one that was interrupted")
 			return func(ctx context.Context, args []string) error {
-				if len(args) > 0 {
-					inv.positionalDir(args[0])
-				}
+				inv.places(args)
 				return inv.indexStep(ctx, func(ctx context.Context, s *session) (cycle.Report, error) {
 					return s.cycle.Reindex(ctx, writers, *restart)
 				})
@@ -93,7 +89,17 @@ var errWritersDown = errors.New("an index writer takes nothing now; what it lack
 
 // indexStep runs a step that sends documents.
 func (inv *invocation) indexStep(ctx context.Context, f func(context.Context, *session) (cycle.Report, error)) error {
-	return inv.with(ctx, false, func(ctx context.Context, s *session) error {
+	return inv.with(ctx, func(ctx context.Context, s *session) error {
+		stop, over := make(chan struct{}), make(chan struct{})
+		defer close(over)
+		go func() {
+			select {
+			case <-inv.app.Interrupts:
+				close(stop)
+			case <-over:
+			}
+		}()
+		s.cycle.StopWhen(stop)
 		rep, err := f(ctx, s)
 		if err != nil {
 			return err
@@ -109,7 +115,7 @@ func (inv *invocation) indexStep(ctx context.Context, f func(context.Context, *s
 }
 
 func (inv *invocation) forgetWriter(ctx context.Context, name string) error {
-	return inv.with(ctx, false, func(ctx context.Context, s *session) error {
+	return inv.with(ctx, func(ctx context.Context, s *session) error {
 		n, err := s.cycle.Forget(ctx, name)
 		if err != nil {
 			return err
@@ -187,7 +193,7 @@ func writeChecks(w io.Writer, checks []cycle.WriterCheck) {
 		case c.Error != "":
 			state = "can't be used"
 		case len(c.Problems) > 0:
-			state = fmt.Sprintf("%d problems", len(c.Problems))
+			state = "has problems"
 		case c.Lacks:
 			state = "lacks documents"
 		}
@@ -212,11 +218,18 @@ func writeChecks(w io.Writer, checks []cycle.WriterCheck) {
 		for _, f := range c.Facts {
 			out.line("%s: %s: %s", printable(c.Name), printable(f.Name), printable(f.Value))
 		}
+		if c.Configured && !c.Down.IsZero() {
+			out.line("%s: it takes nothing since %s; to send what waits: crawler index --pending", printable(c.Name), moment(c.Down))
+		}
 		if c.Lacks {
 			out.line("%s: it was not sent what was indexed before it came; to fill it: crawler reindex --writer %s", printable(c.Name), printable(c.Name))
 		}
+		if c.Remapped {
+			out.line("%s: its mapping changed; what did not change since has the fields of before; to send it again: crawler reindex --writer %s", printable(c.Name), printable(c.Name))
+		}
 		if !c.Configured {
-			out.line("%s: %s operations wait for it; to drop them: crawler index --forget %s", printable(c.Name), number(c.Pending), printable(c.Name))
+			out.line("%s: %s operations wait for it; if it has another name now, fill that one first: crawler reindex --writer NAME; to drop them: crawler index --forget %s",
+				printable(c.Name), number(c.Pending), printable(c.Name))
 		}
 	}
 }

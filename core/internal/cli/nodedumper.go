@@ -8,11 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/gonutch/crawler/core/internal/store"
 	"github.com/gonutch/crawler/core/internal/urlkey"
 	"github.com/gonutch/crawler/core/internal/webgraph"
 )
@@ -68,16 +71,22 @@ func nodedumperCommand() *command {
 				}
 				ctx, stop := inv.interruptible(ctx)
 				defer stop()
-				o.Memory = min(int64(g.settings.Memory), 256<<20)
+				o.Memory = min(int64(g.settings.Memory), 64<<20)
 				return g.open(*hosts, func(w *webgraph.Graph) error { return inv.dumpNodes(ctx, w, o, *out, *format) })
 			}
 		},
 	}
 }
 
-func (inv *invocation) dumpNodes(ctx context.Context, g *webgraph.Graph, o webgraph.DumpOptions, out, format string) error {
+func (inv *invocation) dumpNodes(ctx context.Context, g *webgraph.Graph, o webgraph.DumpOptions, out, format string) (err error) {
+	tmp, err := store.TempDir(filepath.Join(os.TempDir(), "crawler-nodedumper"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, tmp.Remove()) }()
+	o.Dir = tmp.Path
 	n := int64(0)
-	err := inv.output(out, func(w *bufio.Writer) error {
+	err = inv.output(out, func(w *bufio.Writer) error {
 		write := inv.writeValue(w, format)
 		return g.Dump(ctx, o, func(name string, v float64) error {
 			n++
@@ -85,7 +94,7 @@ func (inv *invocation) dumpNodes(ctx context.Context, g *webgraph.Graph, o webgr
 		})
 	})
 	if err == nil && n == 0 {
-		return errNothing
+		return inv.nothing("the link graph has no nodes")
 	}
 	return err
 }
@@ -145,7 +154,7 @@ func linkdumperCommand() *command {
 				defer stop()
 				return g.open(*hosts, func(w *webgraph.Graph) error {
 					if w.Meta.Links == 0 {
-						return errNothing
+						return inv.nothing("the link graph has no links; what \"crawler webgraph\" left out it counts by reason")
 					}
 					tell, end := inv.told()
 					defer end()
@@ -248,8 +257,7 @@ func nodereaderCommand() *command {
 						return err
 					}
 					if !ok {
-						fmt.Fprintf(inv.app.Stderr, "%s is not in the link graph\n", printable(*url))
-						return errNothing
+						return inv.nothing("%s is not in the link graph", printable(*url))
 					}
 					f, err := readNode(w, node, *limit)
 					if err != nil {

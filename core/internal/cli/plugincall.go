@@ -15,7 +15,6 @@ import (
 	"strings"
 
 	"github.com/gonutch/crawler/core/internal/config"
-	"github.com/gonutch/crawler/core/internal/crawl"
 	"github.com/gonutch/crawler/sdk/fault"
 	"github.com/gonutch/crawler/sdk/manifest"
 	"github.com/gonutch/crawler/sdk/plugintool"
@@ -42,7 +41,7 @@ func (inv *invocation) openPlugin(name string, f pluginFlags, dir string) (*sing
 	if err != nil {
 		return nil, err
 	}
-	manifests, choice, err := crawl.Plugins(cfg, inv.app.Builtins, inv.quietLog(cfg))
+	manifests, choice, err := inv.plugins(cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -63,21 +63,19 @@ func (inv *invocation) listPlugins(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var t query.Target
-	t.Client, err = control.Dial(ctx, cfg.String("crawl.dir"))
-	switch {
-	case err == nil:
-		defer t.Client.Close()
-	case !errors.Is(err, control.ErrNotRunning):
+	var a query.PluginsAnswer
+	ask := func(t query.Target) (err error) {
+		a, err = query.Ask(ctx, t, query.Plugins(), query.PluginsQuery{})
 		return err
-	default:
-		manifests, choice, err := crawl.Plugins(cfg, inv.app.Builtins, inv.quietLog(cfg))
-		if err != nil {
-			return err
-		}
-		t = query.Target{Source: &query.Source{Crawl: &crawl.Crawl{Config: cfg, Manifests: manifests, Choice: choice}}}
 	}
-	a, err := query.Ask(ctx, t, query.Plugins(), query.PluginsQuery{})
+	err = served(ctx, cfg.String("crawl.dir"), func(c *control.Client) error { return ask(query.Target{Client: c}) })
+	if errors.Is(err, control.ErrNotRunning) {
+		manifests, choice, e := inv.plugins(cfg)
+		if e != nil {
+			return e
+		}
+		err = ask(query.Target{Source: &query.Source{Crawl: &crawl.Crawl{Config: cfg, Manifests: manifests, Choice: choice}}})
+	}
 	if err != nil {
 		return err
 	}

@@ -54,6 +54,94 @@ func TestPluginCommands(t *testing.T) {
 	}
 }
 
+// TestConfigCheckAsks: "config check" says what only the plugins of writers and exchanges know, at
+// the line where it stands, and asks no server.
+func TestConfigCheckAsks(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, c := range map[string]struct {
+		text string
+		code int
+		want []string
+	}{
+		"no server is asked": {`index_writer "a" {
+  plugin = "indexer-solr"
+  url    = ["http://127.0.0.1:1/solr"]
+}
+index_writer "b" {
+  plugin = "indexer-kafka"
+  brokers = ["127.0.0.1:1"]
+  topic   = "docs"
+}
+`, ExitDone, []string{`^The configuration is fine`}},
+		"every writer": {`index_writer "a" {
+  plugin = "indexer-solr"
+  url    = ["zookeeper:2181"]
+}
+index_writer "b" {
+  plugin  = "indexer-kafka"
+  brokers = ["127.0.0.1:1"]
+}
+index_writer "c" {
+  plugin  = "indexer-csv"
+  charset = "klingon"
+}
+index_writer "d" {
+  plugin = "indexer-elastic"
+  url    = ["http://127.0.0.1:1"]
+  index  = "Pages"
+}
+index_writer "e" {
+  plugin   = "indexer-bleve"
+  analyzer = "klingon"
+}
+index_writer "f" {
+  plugin = "indexer-parquet"
+  fields = ["title", "title"]
+}
+index_writer "g" {
+  plugin     = "indexer-rabbit"
+  server_uri = "http://127.0.0.1"
+}
+index_writer "h" {
+  plugin    = "indexer-webhook"
+  url       = ["http://127.0.0.1:1/"]
+  cert_file = "none.pem"
+}
+`, ExitUsage, []string{
+			`!^site.hcl:3:12: index_writer "a" \(plugin indexer-solr\): url`, `!^site.hcl:6:13: index_writer "b" .*topic is missing`,
+			`!^site.hcl:11:13: index_writer "c" .*charset = "klingon"`, `!^site.hcl:16:12: index_writer "d" .*want lower case`,
+			`!^site.hcl:20:14: index_writer "e" .*analyzer = "klingon"`, `!^site.hcl:24:12: index_writer "f" .*"title" is empty or there twice`,
+			`!^site.hcl:28:16: index_writer "g" .*server_uri`, `!^site.hcl:33:15: index_writer "h" .*cert_file`,
+		}},
+		"exchanges": {`plugin {
+  add = ["exchange-jexl"]
+}
+exchange "x" {
+  plugin  = "exchange-jexl"
+  expr    = "doc.title =="
+  writers = ["main"]
+}
+exchange "y" {
+  plugin  = "exchange-jexl"
+  writers = ["main"]
+}
+`, ExitUsage, []string{`!^site.hcl:6:13: exchange "x" .*expr: `, `!^site.hcl:10:13: exchange "y" .*expr is missing`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := os.WriteFile("site.hcl", []byte(c.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			runApp(t, "", true, "config", "check", "--config", "site.hcl").wants(t, c.code, c.want...)
+		})
+	}
+	// Over the wire, with a plugin whose settings are wrong.
+	if err := os.WriteFile("site.hcl", []byte("plugin \"urlfilter-regex\" {\n  rules = [\"+(\"]\n}\nindex_writer \"c\" {\n  plugin  = \"indexer-csv\"\n  charset = \"klingon\"\n}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	runLine(t, "", "config", "check", "--config", "site.hcl").wants(t, ExitUsage,
+		`!^site.hcl:2:11: plugin "urlfilter-regex": .*missing closing`, `!^site.hcl:6:13: index_writer "c" \(plugin indexer-csv\): .*charset = "klingon"`)
+}
+
 func TestConfigCommands(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

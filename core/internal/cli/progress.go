@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/hashicorp/go-hclog"
 	"golang.org/x/term"
 
 	"github.com/gonutch/crawler/core/internal/config"
@@ -70,6 +72,13 @@ func (l *lineWriter) show(lines ...string) {
 	l.status = lines
 	l.draw(&b)
 	_, _ = l.w.Write(b.Bytes()) // a status that can't be shown is not worth an error
+}
+
+// clear takes the status lines away from a terminal.
+func (l *lineWriter) clear() {
+	if l.terminal {
+		l.show()
+	}
 }
 
 func (l *lineWriter) erase(b *bytes.Buffer) {
@@ -138,11 +147,70 @@ func watchProgress(out *lineWriter, cfg *config.Config, get func() cycle.Progres
 		once.Do(func() {
 			close(done)
 			wg.Wait()
-			if out.terminal {
-				out.show()
-			}
+			out.clear()
 		})
 	}
+}
+
+// counting shows how far long work on many things of one kind is: in place on a terminal,
+// until out.clear, else as a line of the log every ten seconds. share, from 0 to 1, is
+// about how much of all of it is done; with 0 nobody knows. It is for one goroutine.
+func counting(log hclog.Logger, out *lineWriter, work, what string) func(done int64, share float64) {
+	every := 10 * time.Second
+	if out.terminal {
+		every = redrawEvery
+	}
+	start := time.Now()
+	last := start
+	return func(n int64, share float64) {
+		now := time.Now()
+		if now.Sub(last) < every {
+			return
+		}
+		last = now
+		left, known := timeLeft(now.Sub(start), share)
+		if out.terminal {
+			line := fmt.Sprintf("%s: %s %s", work, number(n), what)
+			if known {
+				line += fmt.Sprintf(" (%.0f %%), done in about %s", 100*share, span(left)) //nolint:mnd // per cent
+			}
+			out.show(cut(line, out.columns()-1))
+			return
+		}
+		args := []any{what, n}
+		if known {
+			args = append(args, "percent", int(100*share), "left", span(left)) //nolint:mnd // as above
+		}
+		log.Info(work, args...)
+	}
+}
+
+// timeLeft guesses how long work goes on of which a share took so long.
+func timeLeft(took time.Duration, share float64) (time.Duration, bool) {
+	if share <= 0.001 || share > 1 {
+		return 0, false
+	}
+	return time.Duration(float64(took) * (1 - share) / share), true
+}
+
+// counting is counting for a command that has the crawl open.
+func (s *session) counting(work, what string) func(done int64, share float64) {
+	return counting(s.log, s.out, work, what)
+}
+
+// countingOf is counting for work on total things.
+func (s *session) countingOf(work, what string, total int64) func(done int64) {
+	told := s.counting(work, what)
+	return func(n int64) { told(n, min(float64(n)/float64(max(total, 1)), 1)) }
+}
+
+// ofRecords is countingOf for work on all records of the CrawlDB.
+func (s *session) ofRecords(ctx context.Context, work string) func(done int64) {
+	st, err := s.crawl.DB.Stats(ctx)
+	if err != nil {
+		s.log.Debug("the CrawlDB's totals can't be read; nobody knows how long it takes", "error", err)
+	}
+	return s.countingOf(work, "records", st.Total)
 }
 
 // rate is how fast things go.

@@ -7,9 +7,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/gonutch/crawler"
 	"github.com/gonutch/crawler/core/internal/config"
@@ -72,6 +74,36 @@ func TestProgressLine(t *testing.T) {
 	if got := progressLine(&p, rate{52.3, 1.2 * (1 << 20)}, 151*time.Second); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
+}
+
+// TestCounting: work that is long shows how far it is and, when that is known, what is left.
+func TestCounting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b bytes.Buffer
+		out := newLineWriter(&b, true)
+		told := counting(hclog.NewNullLogger(), out, "mergedb", "records")
+		want := func(want string) {
+			t.Helper()
+			if got := strings.Join(out.status, "\n"); got != want {
+				t.Errorf("shown %q, want %q", got, want)
+			}
+		}
+		told(1, 0)
+		want("")
+		time.Sleep(10 * time.Second)
+		told(2000, 0)
+		want("mergedb: 2,000 records")
+		told(2001, 0)
+		want("mergedb: 2,000 records")
+		time.Sleep(20 * time.Second)
+		told(6000, 0.25)
+		want("mergedb: 6,000 records (25 %), done in about 1m 30s")
+		time.Sleep(time.Second)
+		told(7000, 1)
+		want("mergedb: 7,000 records (100 %), done in about 0s")
+		out.clear()
+		want("")
+	})
 }
 
 func TestMeter(t *testing.T) {

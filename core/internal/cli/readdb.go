@@ -14,6 +14,7 @@ import (
 
 	"github.com/gonutch/crawler/core/internal/config"
 	"github.com/gonutch/crawler/core/internal/query"
+	"github.com/gonutch/crawler/core/internal/step/update"
 	"github.com/gonutch/crawler/sdk/model"
 )
 
@@ -29,7 +30,7 @@ func readdbCommand() *command {
 			top := inv.fs.Int("top-n", 0, "the `N` records with the highest scores: score, tab, URL")
 			least := inv.fs.Float64("min", 0, "with --top-n: no score below this")
 			out := inv.fs.String("dump", "", "write all records to `FILE` (- is standard output)")
-			format := inv.fs.String("format", "normal", "of --dump: normal, csv or json (one object per line)")
+			format := inv.fs.String("format", "normal", "of --dump: normal, csv, json (one object per line) or parquet")
 			var q query.RecordsQuery
 			inv.fs.StringVar(&q.Regex, "regex", "", "with --dump and --top-n: only URLs that match as a whole")
 			inv.fs.StringVar(&q.Status, "status", "", "with --dump and --top-n: only records of this status, such as db_gone")
@@ -137,7 +138,26 @@ func writeStats(w io.Writer, a *query.StatsAnswer, now time.Time) {
 			out.line("  and %s more", number(more))
 		}
 	}
+	for _, f := range a.Freshness {
+		out.fact("freshness "+f.Target, freshnessText(&f))
+	}
 	writeHosts(w, a)
+}
+
+// freshnessText says what a target of the freshness schedule wants and has reached.
+func freshnessText(f *update.TargetReport) string {
+	text := "nothing measured yet"
+	if f.Measured > 0 {
+		text = fmt.Sprintf("mean age %s", span(f.Age))
+	}
+	text += fmt.Sprintf(", wanted %s; %s, %.4g visits a day", span(f.Wanted), plural(f.Pages, "page"), f.PerDay)
+	if f.Budget > 0 {
+		text += fmt.Sprintf(" of %g", f.Budget)
+	}
+	if f.Stretch > 0 {
+		text += fmt.Sprintf(": intervals are lengthened %.3g times", f.Stretch)
+	}
+	return text
 }
 
 // writeHosts prints the table of hosts, a column for each status there is.
@@ -249,6 +269,14 @@ func writeRecord(out *table, r *query.Record) {
 		if x.text != "" {
 			out.fact(x.label, printable(x.text))
 		}
+	}
+	if f := r.Freshness; f != nil {
+		text := f.Target
+		if f.Visits > 0 {
+			text = fmt.Sprintf("%s: changes %.3g times a day by %s; age %s, %s until the next one", f.Target, f.ChangesPerDay, plural(int64(f.Visits), "visit"),
+				span(time.Duration(f.Age*float64(time.Second))), span(time.Duration(f.NextAge*float64(time.Second))))
+		}
+		out.fact("Freshness", printable(text))
 	}
 	out.meta("Metadata", r.Metadata)
 }

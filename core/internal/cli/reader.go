@@ -13,6 +13,8 @@ import (
 	"github.com/gonutch/crawler/core/internal/crawl"
 	"github.com/gonutch/crawler/core/internal/query"
 	"github.com/gonutch/crawler/core/internal/store"
+	"github.com/gonutch/crawler/sdk/fault"
+	"github.com/gonutch/crawler/sdk/manifest"
 )
 
 // How long a reading command waits, saying so, for a process that has the crawl
@@ -32,11 +34,7 @@ func (inv *invocation) read(ctx context.Context, f func(context.Context, query.T
 	dir := cfg.String("crawl.dir")
 	said := false
 	for start := time.Now(); ; {
-		client, err := control.Dial(ctx, dir)
-		if err == nil {
-			defer client.Close()
-			return f(ctx, query.Target{Client: client})
-		}
+		err := served(ctx, dir, func(c *control.Client) error { return f(ctx, query.Target{Client: c}) })
 		if !errors.Is(err, control.ErrNotRunning) {
 			return err
 		}
@@ -46,7 +44,7 @@ func (inv *invocation) read(ctx context.Context, f func(context.Context, query.T
 			return errors.Join(err, c.Close(context.WithoutCancel(ctx)))
 		}
 		if errors.Is(err, store.ErrNoCrawl) {
-			return fmt.Errorf("there is no crawl in %s; name another directory with --dir, or begin one: crawler run --seeds FILE", dir)
+			return noCrawl(dir)
 		}
 		if !errors.Is(err, store.ErrInUse) || time.Since(start) > readerWait {
 			return err
@@ -63,10 +61,38 @@ func (inv *invocation) read(ctx context.Context, f func(context.Context, query.T
 	}
 }
 
+// served calls f with the process that has the crawl of dir open; the error is
+// control.ErrNotRunning when there is none. A process that ends before it has
+// answered anything is as good as none: served looks again, for readerWait.
+func served(ctx context.Context, dir string, f func(*control.Client) error) error {
+	for start := time.Now(); ; {
+		c, err := control.Dial(ctx, dir)
+		if err != nil {
+			return err
+		}
+		err = f(c)
+		c.Close()
+		if !fault.Is(err, fault.Shutdown) || c.Answered() || time.Since(start) > readerWait {
+			return err
+		}
+		select {
+		case <-time.After(readerRetry):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
 func (inv *invocation) openReader(ctx context.Context, cfg *config.Config) (*crawl.Crawl, error) {
 	return crawl.Open(ctx, crawl.Options{
 		Config: cfg, Builtins: inv.app.Builtins, Log: inv.quietLog(cfg), Command: "crawler " + inv.cmd, MustExist: true, Version: inv.app.Version,
 	})
+}
+
+// plugins reads the manifests and chooses plugins, for commands that open no crawl.
+func (inv *invocation) plugins(cfg *config.Config) ([]*manifest.Manifest, *config.Choice, error) {
+	manifests, choice, err := crawl.Plugins(cfg, inv.app.Builtins, inv.quietLog(cfg))
+	return manifests, choice, asConfig(err)
 }
 
 // quietLog is the log of a command whose output are facts: it tells of trouble

@@ -9,11 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"github.com/parquet-go/parquet-go"
 
 	"github.com/gonutch/crawler"
 	"github.com/gonutch/crawler/core/internal/config"
@@ -72,15 +74,22 @@ func (o outcome) wants(t *testing.T, code int, patterns ...string) {
 
 // smallCrawl crawls a small site into dir and returns its root without the final
 // slash.
-func smallCrawl(t *testing.T, dir string) string {
+func smallCrawl(t *testing.T, dir string, sets ...string) string {
 	t.Helper()
 	site := testsite.Start(t, testsite.Options{}).Site()
 	site.Page("/", `<title>Start</title><p>Welcome aboard. <a href=/blue>blue page</a> <a href=/gone>gone</a>`)
 	site.Page("/blue", `<title>Blue whales</title><p>The blue whale is large. <a href=/>home</a>`)
 	site.Status("/gone", http.StatusNotFound)
 	root := strings.TrimSuffix(site.URL("/"), "/")
-	c := openLocal(t, dir, fmt.Sprintf("http.allow_private=[%q]", strings.TrimPrefix(root, "http://")), "fetcher.server_delay=0s", "http.store_request=true")
-	settings, err := cycle.LoadConfig(c.Config)
+	crawlSeeds(t, dir, []string{root + "/"}, append(sets, fmt.Sprintf("http.allow_private=[%q]", strings.TrimPrefix(root, "http://")))...)
+	return root
+}
+
+// crawlSeeds crawls into dir, with the plugins in this process.
+func crawlSeeds(t *testing.T, dir string, seeds []string, sets ...string) {
+	t.Helper()
+	c := openLocal(t, dir, append(sets, "fetcher.server_delay=0s", "http.store_request=true")...)
+	settings, err := cycle.LoadConfig(c.Config, c.Rules)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,14 +97,17 @@ func smallCrawl(t *testing.T, dir string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = cy.Inject(t.Context(), []inject.Seed{{URL: root + "/"}}, transition.InjectNew, false)
+	var list []inject.Seed
+	for _, u := range seeds {
+		list = append(list, inject.Seed{URL: u})
+	}
+	_, err = cy.Inject(t.Context(), list, transition.InjectNew, false)
 	if err == nil {
 		_, err = cy.NewRunner().Run(t.Context())
 	}
 	if err = errors.Join(err, cy.Close(), c.Close(context.Background())); err != nil {
 		t.Fatal(err)
 	}
-	return root
 }
 
 func openLocal(t *testing.T, dir string, sets ...string) *crawl.Crawl {
@@ -157,6 +169,23 @@ func askAll(t *testing.T, dir, root string) {
 	runLine(t, "", "readseg", "-get", dir+"/segments/"+id, root+"/blue").wants(t, ExitDone,
 		`^Crawl Fetch::$`, `^Content::$`, `The blue whale is large`, `^ParseData::$`, `^Title: +Blue whales$`, `outlink: toUrl: .*/ anchor: home`, `^ParseText::$`)
 	line("readseg", "-get", id, root+"/nope").wants(t, ExitNothing, `not found in segment`)
+	line("readseg", "-dump", id).wants(t, ExitDone, `^Recno:: 0$`, `^Recno:: 1$`, `^URL:: http://`+host+`/blue$`, `^Crawl Generate::$`, `^Crawl Fetch::$`, `^Content::$`, `^ParseData::$`, `The blue whale is large`)
+	if o := line("readseg", "-dump", id, "-nocontent", "-nofetch", "-nogenerate", "-noparsedata"); strings.Contains(o.out, "Crawl") || strings.Contains(o.out, "ParseData") || !strings.Contains(o.out, "ParseText::") || strings.Contains(o.out, "/gone") {
+		t.Errorf("only the text of a segment: %s", o.out)
+	}
+	if o := line("readseg", "-dump", id, "-noparse", "-noparsetext"); strings.Contains(o.out, "outlink:") || strings.Contains(o.out, "ParseText") || !strings.Contains(o.out, "ParseData::") {
+		t.Errorf("a segment without links and text: %s", o.out)
+	}
+	file := filepath.Join(t.TempDir(), "dump")
+	line("readseg", "--dump", "--json", id, file).wants(t, ExitDone, `!^2 URLs in .*dump$`)
+	if b, err := os.ReadFile(file); err != nil || strings.Count(string(b), "\n") != 2 || !strings.Contains(string(b), `"parseText":"`) {
+		t.Errorf("%v: %s", err, b)
+	}
+	line("readseg", "-dump", "20200101000000").wants(t, ExitUsage, `!there is no segment "20200101000000"`)
+	line("readseg", "-dump").wants(t, ExitUsage, `!--dump takes`)
+	line("readdb", "--dump", filepath.Join(file, "x")).wants(t, ExitError, `!write .*dump/x: not a directory$`)
+	line("readdb", "--dump", dir).wants(t, ExitError, `!write .*: it is a folder$`)
+	askParquet(t, root, line)
 	line("readseg", "-list", "20200101000000").wants(t, ExitError, `!there is no segment "20200101000000"`)
 
 	line("search", "whale").wants(t, ExitDone, `^1\. Blue whales$`, `^   http://.*/blue$`, `blue whale is large`, `^1 to 1 of 1 result \(`)
@@ -172,6 +201,26 @@ func askAll(t *testing.T, dir, root string) {
 			t.Errorf("%v --json: %d %s%s", args, o.code, o.out, o.err)
 		}
 	}
+}
+
+func askParquet(t *testing.T, root string, line func(...string) outcome) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "records.parquet")
+	line("readdb", "--dump", file, "--format", "parquet").wants(t, ExitDone, `!^3 records in `)
+	rows, err := parquet.ReadFile[parquetRecord](file)
+	if err != nil || len(rows) != 3 {
+		t.Fatalf("%v %+v", err, rows)
+	}
+	for _, r := range rows {
+		if r.URL != root+"/blue" {
+			continue
+		}
+		if r.StatusName != "db_fetched" || r.StatusCode != 2 || r.IntervalSeconds != 30*24*3600 || len(r.Signature) != 32 || r.PrevFetchTime == nil || r.HTTP != 200 || !slices.Contains(r.Metadata, parquetPair{"Content-Type", "text/html"}) || r.FetchTime.Sub(*r.PrevFetchTime).Round(time.Hour) != 30*24*time.Hour {
+			t.Errorf("%+v", r)
+		}
+		return
+	}
+	t.Errorf("no %s/blue: %+v", root, rows)
 }
 
 // TestLockedWithoutSocket: a process that has the crawl open and answers no

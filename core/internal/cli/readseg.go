@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -15,32 +17,57 @@ import (
 
 func readsegCommand() *command {
 	return &command{
-		name: "readseg", args: "[SEGMENT…] | SEGMENT URL", short: "List segments, or show what one has of a URL", group: "Looking", nutch: true,
+		name: "readseg", args: "[SEGMENT…] | SEGMENT URL | SEGMENT [FILE]", short: "List segments, show what one has of a URL, or dump one", group: "Looking", nutch: true,
 		prepare: func(inv *invocation) func(context.Context, []string) error {
 			list := inv.fs.Bool("list", false, "list the segments named, or all")
 			get := inv.fs.Bool("get", false, "show what a segment has of a URL")
+			dump := inv.fs.Bool("dump", false, "write everything that a segment has to a file, or to standard output")
+			inv.fs.Bool("recode", true, "for Nutch's sake: texts are dumped in UTF-8 anyway")
 			var q query.PageQuery
-			inv.fs.BoolVar(&q.NoContent, "nocontent", false, "with --get: leave out the document")
-			inv.fs.BoolVar(&q.NoFetch, "nofetch", false, "with --get: leave out crawl_fetch")
-			inv.fs.BoolVar(&q.NoGenerate, "nogenerate", false, "with --get: leave out crawl_generate")
-			inv.fs.BoolVar(&q.NoParseData, "noparsedata", false, "with --get: leave out parse_data")
-			inv.fs.BoolVar(&q.NoParseText, "noparsetext", false, "with --get: leave out parse_text")
+			for _, p := range []struct {
+				to         *bool
+				name, what string
+			}{
+				{&q.NoContent, "nocontent", "the documents"},
+				{&q.NoFetch, "nofetch", "crawl_fetch"},
+				{&q.NoGenerate, "nogenerate", "crawl_generate"},
+				{&q.NoParse, "noparse", "the outlinks"},
+				{&q.NoParseData, "noparsedata", "parse_data, with the outlinks"},
+				{&q.NoParseText, "noparsetext", "parse_text"},
+			} {
+				inv.fs.BoolVar(p.to, p.name, false, "with --get and --dump: leave out "+p.what)
+			}
 			inv.fs.StringVar(&q.Attachment, "attachment", "", "with --get: write only what is kept beside the document under this name, such as the picture `view` or fullPage of protocol-browser, to standard output")
 			return func(ctx context.Context, args []string) error {
 				inv.segmentPaths(args)
 				switch {
-				case *list == *get:
-					return usagef("say what to do: --list [SEGMENT…], or --get SEGMENT URL")
+				case count(*list, *get, *dump) != 1:
+					return usagef("say what to do: --list [SEGMENT…], --get SEGMENT URL, or --dump SEGMENT [FILE]")
 				case *list:
 					return inv.listSegments(ctx, args)
-				case len(args) != 2:
+				case *get && len(args) != 2:
 					return usagef("--get takes a segment and a URL")
+				case *get:
+					q.Segment, q.URL = args[0], args[1]
+					return inv.getPage(ctx, q)
+				case len(args) < 1 || len(args) > 2:
+					return usagef("--dump takes a segment and a file")
 				}
-				q.Segment, q.URL = args[0], args[1]
-				return inv.getPage(ctx, q)
+				return inv.dumpSegment(ctx, query.DumpQuery{Segment: args[0], Without: q.Without}, append(args, "-")[1])
 			}
 		},
 	}
+}
+
+// dumpSegment is "readseg --dump": Nutch's blocks, or lines of JSON.
+func (inv *invocation) dumpSegment(ctx context.Context, q query.DumpQuery, out string) error {
+	n := 0
+	return list(ctx, inv, out, query.Dump(), q, "URL", func(w *bufio.Writer, a *query.PageAnswer) error {
+		_, err := fmt.Fprintf(w, "Recno:: %d\n", n)
+		n++
+		writePage(w, a)
+		return errors.Join(err, w.WriteByte('\n'))
+	})
 }
 
 // segmentPaths takes the crawl directory from the places where Nutch has it:
@@ -52,7 +79,7 @@ func (inv *invocation) segmentPaths(args []string) {
 	if len(args) == 0 {
 		return
 	}
-	if dir := filepath.Dir(strings.TrimRight(args[0], "/")); filepath.Base(dir) == "segments" {
+	if dir := segmentsOf(args[0]); dir != args[0] && inv.dir == "" {
 		inv.positionalDir(dir)
 	}
 }
@@ -100,7 +127,7 @@ func (inv *invocation) getPage(ctx context.Context, q query.PageQuery) error {
 		}
 		if q.Attachment != "" {
 			if len(a.Attachment) == 0 {
-				return errNothing
+				return inv.nothing("no attachment %q found", q.Attachment)
 			}
 			_, err := inv.app.Stdout.Write(a.Attachment)
 			return err

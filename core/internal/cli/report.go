@@ -17,7 +17,7 @@ func printReport(w io.Writer, r *cycle.Report) { writeReport(w, r, time.Now()) }
 
 // printStep prints what a step did that selects no URLs.
 func printStep(w io.Writer, r *cycle.Report) {
-	if idle(r) {
+	if idle(r) && r.Stopped == "" {
 		_, _ = fmt.Fprintln(w, "Nothing had to be changed.")
 		return
 	}
@@ -56,7 +56,7 @@ func writeReport(w io.Writer, r *cycle.Report, now time.Time) {
 // idle reports whether nothing was there to be done.
 func idle(r *cycle.Report) bool {
 	return r.Fetched == 0 && r.Generated == 0 && r.Parsed == 0 && total(r.ParseFails) == 0 && total(r.Updated) == 0 &&
-		r.Indexed == 0 && r.Deleted == 0 && r.Unchanged == 0 && r.Duplicates == 0 && total(r.Released) == 0 && total(r.Skipped) == 0 && total(r.Orphaned) == 0
+		r.Indexed == 0 && r.Deleted == 0 && r.Unchanged == 0 && r.Duplicates+r.Lifted == 0 && total(r.Released) == 0 && total(r.Skipped) == 0 && total(r.Refused) == 0 && total(r.Waiting) == 0 && total(r.Orphaned) == 0
 }
 
 type reportPrinter struct{ w io.Writer }
@@ -133,6 +133,11 @@ func (p *reportPrinter) done(r *cycle.Report, now time.Time) {
 			p.line("", "and %s more", number(more))
 		}
 	}
+	for i, f := range r.Freshness {
+		if f.Pages > 0 {
+			p.line(map[bool]string{true: "freshness"}[i == 0], "%s: %s", f.Target, freshnessText(&r.Freshness[i]))
+		}
+	}
 	if r.Pruned > 0 {
 		p.line("removed", "%s, %s, for segment.disk_budget", plural(r.Pruned, "old segment"), size(r.PrunedBytes))
 	}
@@ -177,36 +182,49 @@ func (p *reportPrinter) parsed(r *cycle.Report) {
 }
 
 func (p *reportPrinter) indexed(r *cycle.Report) {
-	if r.Indexed+r.Deleted+r.Unchanged+r.Duplicates > 0 {
-		var s []string
-		for _, x := range []struct {
-			n    int64
-			what string
-		}{{r.Deleted, "deleted"}, {r.Unchanged, "unchanged"}, {r.Duplicates, "duplicates"}} {
-			if x.n > 0 {
-				s = append(s, number(x.n)+" "+x.what)
-			}
+	if r.Indexed+r.Deleted+r.Unchanged+r.Duplicates+r.Lifted > 0 {
+		pages := plural(r.Indexed, "page")
+		if sent := nonzero(counted{r.IndexedNew, "new"}, counted{r.IndexedChanged, "changed"}, counted{r.IndexedAgain, "sent again"}); sent != "" {
+			pages += " (" + sent + ")"
 		}
-		p.line("indexed", "%s", strings.Join(append([]string{plural(r.Indexed, "page")}, s...), ", "))
+		if rest := nonzero(counted{r.Deleted, "deleted"}, counted{r.Unchanged, "unchanged"}, counted{r.Duplicates, "duplicates"}, counted{r.Lifted, "no duplicates any more"}); rest != "" {
+			pages += ", " + rest
+		}
+		p.line("indexed", "%s", pages)
 	}
 	if n := total(r.Skipped); n > 0 {
 		p.line("not indexed", "%s: %s", number(n), counts(r.Skipped, 6))
 	}
-	for _, w := range r.Down {
-		p.line("writer down", "%s", printable(w))
+	if n := total(r.Refused); n > 0 {
+		p.line("refused", "%s: %s; which and why: crawler index --rejected", number(n), counts(r.Refused, 6))
 	}
-	if len(r.Down) > 0 {
-		p.line("", "what it lacks is kept; to send it: crawler index --pending")
+	for i := range r.Down {
+		w := &r.Down[i]
+		p.line("writer down", "%s since %s: %s", printable(w.Writer), moment(w.Since), printable(w.Error))
+	}
+	if n := total(r.Waiting); n > 0 {
+		p.line("waiting", "%s: %s; to send them: crawler index --pending", number(n), counts(r.Waiting, 6))
 	}
 	for _, name := range r.Incomplete {
 		p.line("incomplete", "index_writer %s lacks what was indexed before it came; to fill it: crawler reindex --writer %s", printable(name), printable(name))
 	}
-	for why := range r.Skipped {
-		if strings.HasPrefix(why, "refused by ") {
-			p.line("", "what was refused, and why: crawler index --rejected")
-			break
+}
+
+// counted is a number and what it counts.
+type counted struct {
+	n    int64
+	what string
+}
+
+// nonzero lists what was counted at all.
+func nonzero(all ...counted) string {
+	var s []string
+	for _, c := range all {
+		if c.n > 0 {
+			s = append(s, number(c.n)+" "+c.what)
 		}
 	}
+	return strings.Join(s, ", ")
 }
 
 // dropMeaning explains a reason for which links are dropped, where its name does
@@ -264,6 +282,12 @@ func rejectMeaning(why string) (text, help string) {
 		return "hosts have more URLs than generate.max_count", "to take more: crawler run -D generate.max_count=-1"
 	case crawldb.RejectStatus:
 		return "URLs have another status than generate.restrict_status", "to take all: crawler run -D generate.restrict_status="
+	case crawldb.RejectExpr:
+		return "URLs are refused by generate.expr", "to take them: crawler run -D generate.expr="
+	case crawldb.RejectHostExpr:
+		return "hosts are refused by generate.hostdb_expr", "what it sees: crawler readhostdb"
+	case crawldb.RejectSheet:
+		return "hosts have a sheet with max_count = 0", "which: crawler config show sheet"
 	case crawldb.RejectInterval:
 		return "URLs have a longer fetch interval than generate.min_interval", "to take them: crawler run -D generate.min_interval=-1"
 	}

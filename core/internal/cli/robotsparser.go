@@ -53,7 +53,7 @@ func (inv *invocation) robotsParser(args []string) (*robotsParser, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := fetch.LoadConfig(cfg)
+	f, err := fetch.LoadConfig(cfg, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (inv *invocation) urlLines(name string) (*checkInput, func() error, error) 
 }
 
 func (p *robotsParser) run(ctx context.Context, source string, in *checkInput) error {
-	if scheme, _, _ := strings.Cut(source, "://"); scheme != "http" && scheme != "https" {
+	if !robots.Governs(source) {
 		rules, err := p.file(source)
 		if err != nil {
 			return err

@@ -17,6 +17,7 @@ import (
 	"github.com/gonutch/crawler/core/internal/crawl"
 	"github.com/gonutch/crawler/core/internal/cycle"
 	"github.com/gonutch/crawler/core/internal/db/transition"
+	"github.com/gonutch/crawler/core/internal/sheet"
 	"github.com/gonutch/crawler/core/internal/step/inject"
 	"github.com/gonutch/crawler/core/internal/store"
 )
@@ -34,26 +35,39 @@ type session struct {
 // open reads the configuration and opens the crawl for writing.
 func (inv *invocation) open(ctx context.Context, cfg *config.Config, mustExist bool) (*session, error) {
 	s := &session{inv: inv, cfg: cfg, out: newLineWriter(inv.app.Stderr, inv.app.Terminal)}
-	s.log = newLogger(cfg, s.out)
+	s.log, inv.out = newLogger(cfg, s.out), s.out
+	rules, err := sheet.Load(cfg)
+	if err != nil {
+		return nil, err
+	}
+	settings, err := cycle.LoadConfig(cfg, rules)
+	if err != nil {
+		return nil, err
+	}
 	c, err := crawl.Open(ctx, crawl.Options{
 		Config: cfg, Builtins: inv.app.Builtins, Log: s.log, Command: "crawler " + inv.cmd, MustExist: mustExist, Version: inv.app.Version,
 	})
+	if errors.Is(err, store.ErrNoCrawl) {
+		return nil, noCrawl(cfg.String("crawl.dir"))
+	}
 	if err != nil {
 		return nil, asConfig(err)
 	}
 	s.crawl = c
-	settings, err := cycle.LoadConfig(cfg)
-	if err == nil {
-		s.cycle, err = cycle.New(c, settings)
-	}
-	if err != nil {
-		return nil, errors.Join(err, c.Close(context.WithoutCancel(ctx)))
+	if s.cycle, err = cycle.New(c, settings); err != nil {
+		return nil, asConfig(errors.Join(err, c.Close(context.WithoutCancel(ctx))))
 	}
 	return s, nil
 }
 
+// noCrawl says that there is no crawl in a folder.
+func noCrawl(dir string) error {
+	return fmt.Errorf("there is no crawl in %s; name another directory with --dir, or begin one: crawler run --seeds FILE", dir)
+}
+
 // close closes everything; it works after ctx has ended, too.
 func (s *session) close(ctx context.Context) error {
+	s.out.clear()
 	return errors.Join(s.cycle.Close(), s.crawl.Close(context.WithoutCancel(ctx)))
 }
 
@@ -66,6 +80,9 @@ func newLogger(cfg *config.Config, w io.Writer) hclog.Logger {
 
 // print writes v as JSON, or calls text.
 func (inv *invocation) print(v any, text func(io.Writer)) error {
+	if inv.out != nil {
+		inv.out.clear()
+	}
 	if !inv.json {
 		text(inv.app.Stdout)
 		return nil
@@ -100,6 +117,9 @@ func runCommandSpec() *command {
 				if len(args) > 0 {
 					return usagef("unexpected argument %q; seeds are given with --seeds", args[0])
 				}
+				if err := checkDays(*adddays); err != nil {
+					return err
+				}
 				inv.override("cycle.rounds", *rounds)
 				inv.override("generate.top_n", *topN)
 				if *maps != "" {
@@ -133,6 +153,15 @@ func startProfile(file string) (stop func() error, err error) {
 	}, nil
 }
 
+// checkDays checks the value of --adddays.
+func checkDays(days float64) error {
+	const century = 36500
+	if !(days >= 0 && days <= century) { // neither is true of NaN
+		return usagef("--adddays %v: want a number of days from 0 to %d", days, century)
+	}
+	return nil
+}
+
 // override turns an option into the setting it stands for.
 func (inv *invocation) override(key string, v int) {
 	if v != 0 {
@@ -140,8 +169,15 @@ func (inv *invocation) override(key string, v int) {
 	}
 }
 
+// overrideText is override for texts.
+func (inv *invocation) overrideText(key, v string) {
+	if v != "" {
+		inv.sets = append(inv.sets, key+"="+v)
+	}
+}
+
 // crawl is "crawler run".
-func (inv *invocation) crawl(ctx context.Context, seeds []string, adddays float64) error {
+func (inv *invocation) crawl(ctx context.Context, seeds []string, adddays float64) (err error) {
 	cfg, err := inv.load()
 	if err != nil {
 		return err
@@ -149,19 +185,21 @@ func (inv *invocation) crawl(ctx context.Context, seeds []string, adddays float6
 	if err := cfg.RequireAgent(); err != nil {
 		return err
 	}
-	list, err := readSeeds(seeds, inv.app.Stdin)
+	var list *inject.Sources
+	if len(seeds) == 0 {
+		err = needSeeds(cfg)
+	} else if list, err = inv.seeds(ctx, seeds); err == nil {
+		defer func() { err = errors.Join(err, list.Close()) }()
+	}
 	if err != nil {
 		return err
 	}
-	if err := needSeeds(cfg, len(list)); err != nil {
-		return err
-	}
-	s, err := inv.open(ctx, cfg, len(list) == 0)
+	s, err := inv.open(ctx, cfg, list == nil)
 	if err != nil {
 		return err
 	}
 	s.cycle.SetAddDays(adddays)
-	if adddays > 0 && cfg.String("cycle.rounds") == "-1" {
+	if adddays > 0 && cfg.Int("cycle.rounds") < 0 {
 		s.cycle.SetRounds(1) // what was just fetched is due again within the days, for ever
 	}
 	err = s.run(ctx, list)
@@ -169,33 +207,40 @@ func (inv *invocation) crawl(ctx context.Context, seeds []string, adddays float6
 }
 
 // needSeeds says what to do when there is neither a crawl nor a seed.
-func needSeeds(cfg *config.Config, n int) error {
+func needSeeds(cfg *config.Config) error {
 	dir := cfg.String("crawl.dir")
 	exists, err := store.Exists(store.OSFS(), dir)
-	if err != nil || exists || n > 0 {
+	if err != nil || exists {
 		return err
 	}
 	return usagef("there is no crawl in %s yet and no seeds are given: name some with --seeds FILE or --seeds URL", dir)
 }
 
-func readSeeds(sources []string, stdin io.Reader) ([]inject.Seed, error) {
-	if len(sources) == 0 {
-		return nil, nil
+// seeds opens a seed list that has no faults. The caller closes it.
+func (inv *invocation) seeds(ctx context.Context, sources []string) (*inject.Sources, error) {
+	ctx, cancel := inv.interruptible(ctx)
+	defer cancel()
+	list, err := inject.Open(sources, inv.app.Stdin)
+	if err != nil {
+		return nil, err
 	}
-	return inject.Read(sources, stdin)
+	if _, err := list.Check(ctx); err != nil {
+		return nil, errors.Join(err, list.Close())
+	}
+	return list, nil
 }
 
-func (s *session) run(ctx context.Context, seeds []inject.Seed) error {
-	if err := s.crawl.StartPlugins(ctx, s.cfg.String("indexer.enabled") == "true"); err != nil {
+func (s *session) run(ctx context.Context, list *inject.Sources) error {
+	if err := s.crawl.StartPlugins(ctx, s.cfg.Bool("indexer.enabled")); err != nil {
 		return asConfig(err)
 	}
-	if len(seeds) > 0 {
-		rep, err := s.inject(ctx, seeds, transition.InjectNew, false)
+	if list != nil {
+		rep, err := s.inject(ctx, list, inject.Options{Mode: injectMode(s.cfg, false, false)})
 		if err != nil {
 			return err
 		}
 		if !s.inv.json {
-			printInjected(s.inv.app.Stderr, rep)
+			printInjected(s.inv.app.Stderr, &rep)
 		}
 	}
 	runner := s.cycle.NewRunner()
@@ -214,7 +259,7 @@ func (s *session) run(ctx context.Context, seeds []inject.Seed) error {
 	rep, err := runner.Run(ctx)
 	stop()
 	if err != nil && ctx.Err() != nil {
-		err = errors.New("stopped at once; what was not committed is done again by the same command")
+		err = errAtOnce
 	}
 	if err == nil || !idle(&rep) {
 		if perr := s.inv.print(rep, func(w io.Writer) { printReport(w, &rep) }); perr != nil {
@@ -227,41 +272,83 @@ func (s *session) run(ctx context.Context, seeds []inject.Seed) error {
 	return err
 }
 
-// inject puts seeds into the CrawlDB.
-func (s *session) inject(ctx context.Context, seeds []inject.Seed, mode transition.InjectMode, skipInvalid bool) (inject.Report, error) {
-	return s.cycle.Inject(ctx, seeds, mode, skipInvalid)
+// injectMode says what becomes of known seeds: what the options say, or the configuration.
+func injectMode(cfg *config.Config, overwrite, update bool) transition.InjectMode {
+	switch {
+	case overwrite || cfg.Bool("db.injector_overwrite"):
+		return transition.InjectOverwrite
+	case update || cfg.Bool("db.injector_update"):
+		return transition.InjectUpdate
+	}
+	return transition.InjectNew
 }
 
-func printInjected(w io.Writer, r inject.Report) {
+// inject puts seeds into the CrawlDB.
+func (s *session) inject(ctx context.Context, list *inject.Sources, o inject.Options) (inject.Report, error) {
+	ctx, cancel := s.inv.interruptible(ctx)
+	defer cancel()
+	o.Progress = s.countingOf("inject", "seeds", list.Seeds())
+	return s.cycle.InjectList(ctx, list, o)
+}
+
+func printInjected(w io.Writer, r *inject.Report) {
 	fmt.Fprintf(w, "seeds: %d injected", r.Added)
 	for _, p := range []struct {
-		n    int
+		n    int64
 		what string
-	}{{r.Updated, "updated"}, {r.Overwritten, "overwritten"}, {r.Ignored, "known already"}, {len(r.Rejected), "rejected"}} {
+	}{{r.Updated, "updated"}, {r.Overwritten, "overwritten"}, {r.Ignored, "known already"}, {r.RejectedTotal, "rejected"}} {
 		if p.n > 0 {
 			fmt.Fprintf(w, ", %d %s", p.n, p.what)
 		}
 	}
 	fmt.Fprintln(w)
+	printRejected(w, r)
+}
+
+func printRejected(w io.Writer, r *inject.Report) {
 	for i, x := range r.Rejected {
 		if i == 20 {
-			fmt.Fprintf(w, "  and %d more\n", len(r.Rejected)-20)
+			fmt.Fprintf(w, "  and %d more\n", r.RejectedTotal-20)
 			break
 		}
-		fmt.Fprintf(w, "  rejected %s (%s): %s: %s\n", x.URL, x.Where, x.Plugin, x.Reason)
+		fmt.Fprintf(w, "  rejected %s (%s): %s: %s\n", printable(x.URL), x.Where, x.Plugin, printable(x.Reason))
 	}
 }
 
-// positionalDir takes a crawl directory given as Nutch gives it: crawl/crawldb,
-// crawl/segments and so on name the crawl that holds them.
+// positionalDir takes a crawl directory given as Nutch gives it. One besides --dir, or
+// besides another, has to be the same.
 func (inv *invocation) positionalDir(arg string) {
-	switch base := filepath.Base(strings.TrimRight(arg, "/")); base {
+	switch dir := crawlOf(arg); {
+	case inv.dir == "":
+		inv.dir = dir
+	case filepath.Clean(crawlOf(inv.dir)) != filepath.Clean(dir):
+		inv.place = dir
+	}
+}
+
+// places takes the arguments of a command that works on one crawl as a whole: places of it,
+// such as Nutch's crawl/crawldb and crawl/segments/ID.
+func (inv *invocation) places(args []string) {
+	for _, a := range args {
+		inv.positionalDir(segmentsOf(a))
+	}
+}
+
+// crawlOf is the crawl directory that Nutch's crawl/crawldb, crawl/segments and so on are in.
+func crawlOf(arg string) string {
+	switch filepath.Base(strings.TrimRight(arg, "/")) {
 	case "crawldb", "linkdb", "segments", "hostdb":
-		arg = filepath.Dir(strings.TrimRight(arg, "/"))
+		return filepath.Dir(strings.TrimRight(arg, "/"))
 	}
-	if inv.dir == "" {
-		inv.dir = arg
+	return arg
+}
+
+// segmentsOf turns crawl/segments/ID into crawl/segments and leaves other paths alone.
+func segmentsOf(arg string) string {
+	if dir := filepath.Dir(strings.TrimRight(arg, "/")); filepath.Base(dir) == "segments" {
+		return dir
 	}
+	return arg
 }
 
 func isDir(p string) bool {

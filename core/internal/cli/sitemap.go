@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/gonutch/crawler/core/internal/cycle"
+	"github.com/gonutch/crawler/core/internal/step/inject"
 	"github.com/gonutch/crawler/core/internal/step/sitemap"
 )
 
@@ -49,7 +50,10 @@ func sitemapCommand() *command {
 
 // sitemapURLs reads lists of sitemaps, which look like lists of seeds.
 func sitemapURLs(sources []string, stdin io.Reader) ([]string, error) {
-	list, err := readSeeds(sources, stdin)
+	if len(sources) == 0 {
+		return nil, nil
+	}
+	list, err := inject.Read(sources, stdin)
 	if err != nil {
 		return nil, err
 	}

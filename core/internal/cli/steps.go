@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 
 	"github.com/gonutch/crawler/core/internal/cycle"
-	"github.com/gonutch/crawler/core/internal/db/transition"
 	"github.com/gonutch/crawler/core/internal/step/inject"
 )
 
@@ -21,6 +20,8 @@ func injectCommand() *command {
 			overwrite := inv.fs.Bool("overwrite", false, "replace the records of known seeds")
 			update := inv.fs.Bool("update", false, "update score, interval and metadata of known seeds")
 			skip := inv.fs.Bool("skip-invalid", false, "pass over seeds that are no URLs instead of failing")
+			noFilter := inv.fs.Bool("no-filter", false, "leave the URL filters out")
+			noNormalize := inv.fs.Bool("no-normalize", false, "leave the normalizers out")
 			return func(ctx context.Context, args []string) error {
 				if len(args) > 1 && isDir(args[0]) && len(seeds) == 0 { // Nutch: <crawldb> <url_dir>
 					inv.positionalDir(args[0])
@@ -30,30 +31,24 @@ func injectCommand() *command {
 				if len(sources) == 0 {
 					return usagef("no seeds: name files, folders or URLs")
 				}
-				list, err := inject.Read(sources, inv.app.Stdin)
-				if err != nil {
-					return err
-				}
 				cfg, err := inv.load()
 				if err != nil {
 					return err
 				}
-				mode := transition.InjectNew
-				switch {
-				case *overwrite || cfg.String("db.injector_overwrite") == "true":
-					mode = transition.InjectOverwrite
-				case *update || cfg.String("db.injector_update") == "true":
-					mode = transition.InjectUpdate
-				}
-				s, err := inv.open(ctx, cfg, false)
+				o := inject.Options{SkipInvalid: *skip, NoFilter: *noFilter, NoNormalize: *noNormalize, Mode: injectMode(cfg, *overwrite, *update)}
+				list, err := inv.seeds(ctx, sources)
 				if err != nil {
 					return err
 				}
-				rep, err := s.inject(ctx, list, mode, *skip)
-				if err == nil {
-					err = inv.print(rep, func(w io.Writer) { printInjected(w, rep) })
+				s, err := inv.open(ctx, cfg, false)
+				if err != nil {
+					return errors.Join(err, list.Close())
 				}
-				return errors.Join(err, s.close(ctx))
+				rep, err := s.inject(ctx, list, o)
+				if err == nil {
+					err = inv.print(rep, func(w io.Writer) { printInjected(w, &rep) })
+				}
+				return errors.Join(err, list.Close(), s.close(ctx))
 			}
 		},
 	}
@@ -65,12 +60,19 @@ func generateCommand() *command {
 		prepare: func(inv *invocation) func(context.Context, []string) error {
 			topN := inv.fs.Int("top-n", 0, "URLs at most (default: generate.top_n)")
 			adddays := inv.fs.Float64("adddays", 0, "take URLs that become due within this many days, too")
+			expr := inv.fs.String("expr", "", "only URLs for which `EXPRESSION` is true (generate.expr)")
+			hosts := inv.fs.String("hostdb-expr", "", "only hosts for which `EXPRESSION` is true (generate.hostdb_expr)")
+			count := inv.fs.String("max-count-expr", "", "URLs of each host at most: `EXPRESSION` (generate.max_count_expr)")
 			return func(ctx context.Context, args []string) error {
-				inv.override("generate.top_n", *topN)
-				if len(args) > 0 {
-					inv.positionalDir(args[0])
+				if err := checkDays(*adddays); err != nil {
+					return err
 				}
-				return inv.with(ctx, false, func(ctx context.Context, s *session) error {
+				inv.override("generate.top_n", *topN)
+				inv.overrideText("generate.expr", *expr)
+				inv.overrideText("generate.hostdb_expr", *hosts)
+				inv.overrideText("generate.max_count_expr", *count)
+				inv.places(args)
+				return inv.stoppable(ctx, func(ctx context.Context, s *session) error {
 					s.cycle.SetAddDays(*adddays)
 					seg, rep, err := s.cycle.Generate(ctx)
 					if err != nil {
@@ -90,16 +92,23 @@ func generateCommand() *command {
 	}
 }
 
-// with opens the crawl, runs f and closes it again.
-func (inv *invocation) with(ctx context.Context, agent bool, f func(context.Context, *session) error) error {
+// requesting is with for a step that sends requests, which needs an agent's name.
+func (inv *invocation) requesting(ctx context.Context, f func(context.Context, *session) error) error {
 	cfg, err := inv.load()
 	if err != nil {
 		return err
 	}
-	if agent {
-		if err := cfg.RequireAgent(); err != nil {
-			return err
-		}
+	if err := cfg.RequireAgent(); err != nil {
+		return err
+	}
+	return inv.with(ctx, f)
+}
+
+// with opens the crawl, runs f and closes it again.
+func (inv *invocation) with(ctx context.Context, f func(context.Context, *session) error) error {
+	cfg, err := inv.load()
+	if err != nil {
+		return err
 	}
 	s, err := inv.open(ctx, cfg, true)
 	if err != nil {
@@ -111,28 +120,61 @@ func (inv *invocation) with(ctx context.Context, agent bool, f func(context.Cont
 	return errors.Join(err, s.close(ctx))
 }
 
-// segmentCommand makes a command that works on segments: those named, or the newest.
-func segmentCommand(name, short string, agent bool, f func(ctx context.Context, s *session, seg string) (facts any, report func(io.Writer), err error)) *command {
+// stoppable is with for a step that does not look at Interrupts itself: the first Ctrl-C ends it.
+func (inv *invocation) stoppable(ctx context.Context, f func(context.Context, *session) error) error {
+	ctx, cancel := inv.interruptible(ctx)
+	defer cancel()
+	err := inv.with(ctx, f)
+	if err != nil && ctx.Err() != nil {
+		err = errors.New("stopped; what was committed stays, and the same command does the rest")
+	}
+	return err
+}
+
+// stepDone is what a step did to a segment.
+type stepDone struct {
+	facts   any
+	report  func(io.Writer)
+	stopped bool // it was told to end before it was through
+}
+
+func reported(rep cycle.Report) stepDone {
+	return stepDone{rep, func(w io.Writer) { printStep(w, &rep) }, rep.Stopped != ""}
+}
+
+// segmentCommand makes a command that works on segments: those named, or the newest. One
+// that sends requests needs an agent's name, and ends by Interrupts in good order.
+func segmentCommand(name, short string, requests bool, f func(ctx context.Context, s *session, seg string) (stepDone, error)) *command {
 	return &command{
 		name: name, args: "[SEGMENT…]", short: short, group: "Single steps", nutch: true,
 		prepare: func(inv *invocation) func(context.Context, []string) error {
 			all := inv.fs.Bool("all", false, "all segments instead of the newest one")
 			return func(ctx context.Context, args []string) error {
-				return inv.with(ctx, agent, func(ctx context.Context, s *session) error {
+				for len(args) > 0 && crawlOf(args[0]) != args[0] { // Nutch: <crawldb> <segment>…, <crawldb> -dir <segments>
+					inv.positionalDir(args[0])
+					*all, args = *all || filepath.Base(args[0]) == "segments", args[1:]
+				}
+				*all = *all || filepath.Base(inv.dir) == "segments"
+				inv.segmentPaths(args)
+				open := inv.stoppable
+				if requests {
+					open = inv.requesting
+				}
+				return open(ctx, func(ctx context.Context, s *session) error {
 					segs, err := s.segments(ctx, args, *all)
 					if err != nil {
 						return err
 					}
 					for _, seg := range segs {
-						facts, report, err := f(ctx, s, seg)
+						done, err := f(ctx, s, seg)
 						if err != nil {
 							return err
 						}
-						err = inv.print(facts, func(w io.Writer) {
+						err = inv.print(done.facts, func(w io.Writer) {
 							fmt.Fprintf(w, "segment %s\n", seg)
-							report(w)
+							done.report(w)
 						})
-						if err != nil {
+						if err != nil || done.stopped {
 							return err
 						}
 					}
@@ -176,30 +218,30 @@ func (s *session) segments(ctx context.Context, args []string, all bool) ([]stri
 }
 
 func fetchCommand() *command {
-	return segmentCommand("fetch", "Fetch a segment's URLs", true, func(ctx context.Context, s *session, seg string) (any, func(io.Writer), error) {
+	return segmentCommand("fetch", "Fetch a segment's URLs", true, func(ctx context.Context, s *session, seg string) (stepDone, error) {
 		rep, err := s.cycle.Fetch(ctx, seg, s.inv.app.Interrupts)
-		return rep, func(w io.Writer) { printStep(w, &rep) }, err
+		return reported(rep), err
 	})
 }
 
 func parseCommand() *command {
-	return segmentCommand("parse", "Parse a segment's fetched pages", false, func(ctx context.Context, s *session, seg string) (any, func(io.Writer), error) {
+	return segmentCommand("parse", "Parse a segment's fetched pages", false, func(ctx context.Context, s *session, seg string) (stepDone, error) {
 		rep, err := s.cycle.Parse(ctx, seg)
-		return rep, func(w io.Writer) { printStep(w, &rep) }, err
+		return reported(rep), err
 	})
 }
 
 func updatedbCommand() *command {
-	return segmentCommand("updatedb", "Apply a segment to the CrawlDB", false, func(ctx context.Context, s *session, seg string) (any, func(io.Writer), error) {
+	return segmentCommand("updatedb", "Apply a segment to the CrawlDB", false, func(ctx context.Context, s *session, seg string) (stepDone, error) {
 		rep, err := s.cycle.Update(ctx, seg)
-		return rep, func(w io.Writer) { printStep(w, &rep) }, err
+		return reported(rep), err
 	})
 }
 
 func invertlinksCommand() *command {
-	return segmentCommand("invertlinks", "Turn a segment's links into inlinks", false, func(ctx context.Context, s *session, seg string) (any, func(io.Writer), error) {
+	return segmentCommand("invertlinks", "Turn a segment's links into inlinks", false, func(ctx context.Context, s *session, seg string) (stepDone, error) {
 		rep, err := s.cycle.Invert(ctx, seg)
-		return rep, func(w io.Writer) { printInverted(w, rep) }, err
+		return stepDone{facts: rep, report: func(w io.Writer) { printInverted(w, rep) }}, err
 	})
 }
 
@@ -209,10 +251,8 @@ func wholeCommand(name, short string, f func(ctx context.Context, s *session) (c
 		name: name, short: short, group: "Single steps", nutch: true,
 		prepare: func(inv *invocation) func(context.Context, []string) error {
 			return func(ctx context.Context, args []string) error {
-				if len(args) > 0 {
-					inv.positionalDir(args[0])
-				}
-				return inv.with(ctx, false, func(ctx context.Context, s *session) error {
+				inv.places(args)
+				return inv.stoppable(ctx, func(ctx context.Context, s *session) error {
 					rep, err := f(ctx, s)
 					if err != nil {
 						return err
@@ -225,7 +265,23 @@ func wholeCommand(name, short string, f func(ctx context.Context, s *session) (c
 }
 
 func dedupCommand() *command {
-	return wholeCommand("dedup", "Mark pages of equal content as duplicates", func(ctx context.Context, s *session) (cycle.Report, error) {
+	c := wholeCommand("dedup", "Mark pages of equal content as duplicates", func(ctx context.Context, s *session) (cycle.Report, error) {
 		return s.cycle.Dedup(ctx)
 	})
+	prepare := c.prepare
+	c.prepare = func(inv *invocation) func(context.Context, []string) error {
+		group := inv.fs.String("group", "", "look for them everywhere (none), or only on the same `host` or domain (default: dedup.group)")
+		order := inv.fs.String("compare-order", "", "what decides which one stays: `LIST` of score, fetchTime, urlLength, httpsOverHttp (default: dedup.compare_order)")
+		run := prepare(inv)
+		return func(ctx context.Context, args []string) error {
+			if *group != "" {
+				inv.sets = append(inv.sets, "dedup.group="+*group)
+			}
+			if *order != "" {
+				inv.sets = append(inv.sets, "dedup.compare_order="+*order)
+			}
+			return run(ctx, args)
+		}
+	}
+	return c
 }

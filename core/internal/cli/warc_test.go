@@ -6,15 +6,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/gzip"
 	"github.com/nlnwa/gowarc/v3"
+
+	"github.com/gonutch/crawler/sdk/testsite"
+	"github.com/gonutch/crawler/sdk/testsite/ftpsite"
 )
 
 // warcRecords reads a file with an independent reader, which checks every record.
@@ -168,4 +175,89 @@ func dumpFiles(t *testing.T, line func(...string) outcome, root string) {
 	if b, err := os.ReadFile(found[0]); err != nil || string(b) != `<title>Blue whales</title><p>The blue whale is large. <a href=/>home</a>` {
 		t.Errorf("%s: %q %v", root, b, err)
 	}
+}
+
+// TestWARCHeads: the heads of request and response are in the records as they went over the
+// wire, in their order and letter case and with the lines that repeat. Where they were no
+// text, HTTP/1.1's stands for them; a file has neither.
+func TestWARCHeads(t *testing.T) {
+	const fields = "x-Second: 2\r\nX-FIRST: 1\r\nSet-Cookie: s=1\r\nset-cookie: t=2\r\nx-Second: 3\r\nX-Folded: a\r\n b\r\ncontent-TYPE: text/html\r\n"
+	asked := make(chan string, 10)
+	raw := testsite.StartRaw(t, func(c net.Conn) {
+		in, head := bufio.NewReader(c), ""
+		for !strings.HasSuffix(head, "\r\n\r\n") {
+			line, err := in.ReadString('\n')
+			if head += line; err != nil {
+				return
+			}
+		}
+		if !strings.HasPrefix(head, "GET /raw ") {
+			_, _ = io.WriteString(c, "HTTP/1.1 404 None\r\nContent-Length: 0\r\n\r\n")
+			return
+		}
+		asked <- head
+		_, _ = io.WriteString(c, "HTTP/1.1 200 Fine by me\r\n"+fields+"CONTENT-length: 6\r\n\r\n<p>raw")
+	})
+	h2 := testsite.Start(t, testsite.Options{TLS: true, HTTP2: true})
+	answer := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header()["X-Twice"] = []string{"1", "2"}
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, "<p>by "+"HTTP")
+	}
+	h2.Site().Handle("/two", answer)
+	shown := testsite.Start(t, testsite.Options{Addrs: []string{"127.0.0.2"}})
+	shown.Site().Handle("/shown", answer)
+	files := ftpsite.Start(t, ftpsite.Plain, map[string]string{"a.txt": "content of a"})
+
+	tmp := t.TempDir()
+	dir, out := filepath.Join(tmp, "crawl"), filepath.Join(tmp, "out")
+	seeds := []string{raw.URL("/raw"), h2.Site().URL("/two"), files.URL("ftp", "/a.txt")}
+	sets := []string{
+		`http.allow_private=["127.0.0.0/8"]`, "http.tls_certificates_check=false", "cycle.rounds=1", `plugin.urlfilter-regex.rules=["+."]`,
+	}
+	add := `"protocol-ftp"`
+	if _, err := exec.LookPath("chromium"); err != nil {
+		t.Log("protocol-browser is left out: no Chromium on this machine; .ci/run installs it")
+	} else {
+		add += `, "protocol-browser"`
+		seeds = append(seeds, shown.Site().URL("/shown"))
+		sets = append(sets, fmt.Sprintf("plugin.protocol-browser.sandbox=%t", os.Getuid() != 0), `protocol.rules=["protocol-browser ^http://127\\.0\\.0\\.2"]`)
+	}
+	crawlSeeds(t, dir, seeds, append(sets, "plugin.add=["+add+"]")...)
+	runLine(t, "", "warc", "export", out, "--prefix", "all", "--dir", dir).wants(t, ExitDone, "^[34] answers, ")
+
+	if len(asked) != 1 {
+		t.Fatalf("%s was asked for %d times", seeds[0], len(asked))
+	}
+	agent := "User-Agent: tester/1.0 (http://example.org/)\r\n"
+	got := map[string]string{}
+	for _, r := range warcRecords(t, filepath.Join(out, "all-00000.warc.gz")) {
+		name, block, _ := strings.Cut(r, "\n")
+		got[name] = block
+	}
+	for name, want := range map[string]string{
+		"request " + seeds[0]:  <-asked,
+		"response " + seeds[0]: "HTTP/1.1 200 Fine by me\r\n" + fields + "X-Crawler-CONTENT-length: 6\r\nContent-Length: 6\r\n\r\n<p>raw",
+		"resource " + seeds[2]: "content of a",
+	} {
+		if d := cmp.Diff(want, got[name]); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
+	}
+	if got["request "+seeds[2]] != "" {
+		t.Errorf("a request of FTP: %q", got["request "+seeds[2]])
+	}
+	for i, path := range []string{1: "/two", 3: "/shown"} {
+		if path == "" || i >= len(seeds) {
+			continue
+		}
+		request, response := got["request "+seeds[i]], got["response "+seeds[i]]
+		if !strings.HasPrefix(request, "GET "+path+" HTTP/1.1\r\nHost: 127.0.0.") || !strings.Contains(request, agent) || !strings.HasSuffix(request, "\r\n\r\n") {
+			t.Errorf("request of %s: %q", path, request)
+		}
+		if !strings.HasPrefix(response, "HTTP/1.1 200 OK\r\n") || !strings.Contains(strings.ToLower(response), "x-twice: 1\r\nx-twice: 2\r\n") || !strings.Contains(response, "<p>by HTTP") {
+			t.Errorf("response of %s: %q", path, response)
+		}
+	}
+	runLine(t, "", "warc", "list", "--dir", dir).wants(t, ExitDone, seeds[0]+"$", seeds[2]+"$")
 }

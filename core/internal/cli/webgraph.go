@@ -332,10 +332,8 @@ func (g *graphFlags) update(ctx context.Context, w *webgraph.Graph, score string
 	if score == webgraph.PageRank {
 		o.Factor = float64(w.Meta.Nodes)
 	}
-	return g.inv.with(ctx, false, func(ctx context.Context, s *session) error {
-		tell, end := g.inv.told()
-		defer end()
-		o.Progress = func(n int64) { tell("scoreupdater: %s", plural(n, "URL")) }
+	return g.inv.with(ctx, func(ctx context.Context, s *session) error {
+		o.Progress = s.ofRecords(ctx, "scoreupdater")
 		rep, err := s.cycle.UpdateScores(ctx, next, o)
 		if err != nil {
 			return asConfig(err)

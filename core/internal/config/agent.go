@@ -18,6 +18,9 @@ into the --config file, or -D http.agent_name=mycrawler -D http.agent_url=https:
 // owner; commands that fetch call it before anything else. The name is a
 // product token of RFC 9309, section 2.2.1, since robots.txt files name it.
 func (c *Config) RequireAgent() error {
+	if c.broken["http"] {
+		return nil // whatever is wrong with it was told
+	}
 	var ps hclconf.Problems
 	text := func(key string) string {
 		s, _ := c.entry("http." + key).value.(string)

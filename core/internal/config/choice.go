@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 
@@ -39,7 +40,8 @@ func (c *Choice) Chain(point string) []*manifest.Manifest { return c.chains[poin
 // manifests, with the plugins that index_writer and exchange blocks name, and orders each point by its order setting: what is listed runs
 // first, the rest in id order (Nutch takes the list as a whitelist and leaves
 // the rest's order open). A name of the user that matches nothing and a
-// requirement that is not met are errors; the error holds all of them.
+// requirement that is not met are errors; the error holds all of them, and comes with what
+// could be chosen.
 func (c *Config) Choose(manifests []*manifest.Manifest) (*Choice, error) {
 	ch := &chooser{c: c, known: append([]*manifest.Manifest(nil), manifests...), why: map[string]*entry{}}
 	sort.Slice(ch.known, func(i, j int) bool { return ch.known[i].ID < ch.known[j].ID })
@@ -67,10 +69,24 @@ func (c *Config) Choose(manifests []*manifest.Manifest) (*Choice, error) {
 			out.ProtocolOf[k] = ids[0]
 		}
 	}
-	if err := ch.problems.Err(); err != nil {
-		return nil, err
+	return out, ch.problems.Err()
+}
+
+// Without returns the choice without some plugins, and without what names plugins.
+func (c *Choice) Without(which func(*manifest.Manifest) bool) *Choice {
+	if !slices.ContainsFunc(c.Plugins, which) {
+		return c
 	}
-	return out, nil
+	out := &Choice{Plugins: slices.DeleteFunc(slices.Clone(c.Plugins), which), chains: map[string][]*manifest.Manifest{}}
+	for point, list := range c.chains {
+		out.chains[point] = slices.DeleteFunc(slices.Clone(list), which)
+	}
+	return out
+}
+
+// Sound returns the choice without plugins whose settings have mistakes.
+func (c *Config) Sound(choice *Choice) *Choice {
+	return choice.Without(func(m *manifest.Manifest) bool { return c.broken["plugin"+delim+m.ID] })
 }
 
 type chooser struct {

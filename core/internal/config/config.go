@@ -39,6 +39,7 @@ type Config struct {
 	environ      map[string]string
 	places       map[string]place // by section
 	problems     hclconf.Problems
+	broken       map[string]bool // blocks that have mistakes; see Broken
 }
 
 // ref is a leaf of the layered tree: an index into Config.entries. It keeps
@@ -50,9 +51,10 @@ type ref int
 const delim = "."
 
 // Load reads all layers. The error holds every problem found (hclconf.Problems)
-// and is for the user to mend.
+// and is for the user to mend. When all files could be parsed, the Config holds what is
+// right even so, to look for more mistakes; see Broken.
 func Load(o Options) (*Config, error) {
-	c := &Config{ko: koanf.New(delim), environ: map[string]string{}, places: map[string]place{}}
+	c := &Config{ko: koanf.New(delim), environ: map[string]string{}, places: map[string]place{}, broken: map[string]bool{}}
 	for _, kv := range o.Environ {
 		if name, v, ok := strings.Cut(kv, "="); ok {
 			c.environ[name] = v
@@ -61,15 +63,38 @@ func Load(o Options) (*Config, error) {
 	if err := c.loadDefaults(o.Defaults); err != nil {
 		return nil, err
 	}
+	parsed := true
 	for _, name := range o.Files {
-		c.loadFile(name)
+		parsed = c.loadFile(name) && parsed
 	}
 	c.loadEnviron()
 	c.loadSets(o.Sets)
-	if err := c.problems.Err(); err != nil {
-		return nil, err
+	if !parsed {
+		return nil, c.problems.Err()
 	}
-	return c, nil
+	return c, c.problems.Err()
+}
+
+// Broken reports whether a block had mistakes, so that what it says is not known: a section,
+// "plugin.ID", "index_writer.NAME" or another named block. What else seems wrong with it
+// may follow from them.
+func (c *Config) Broken(block string) bool { return c.broken[block] }
+
+// noting marks block as broken if f finds problems.
+func (c *Config) noting(block string, f func()) {
+	before := len(c.problems)
+	f()
+	if len(c.problems) > before {
+		c.broken[block] = true
+	}
+}
+
+// blockOf is the block that a setting by its parts belongs to.
+func (c *Config) blockOf(parts []string) string {
+	if len(parts) > 2 || len(parts) == 2 && (contains(instanceBlocks(), parts[0]) || c.schema.rules[parts[0]] != nil) {
+		return parts[0] + delim + parts[1]
+	}
+	return parts[0]
 }
 
 func (c *Config) loadDefaults(src []byte) error {
@@ -86,21 +111,23 @@ func (c *Config) loadDefaults(src []byte) error {
 	return c.problems.Err()
 }
 
-func (c *Config) loadFile(name string) {
+// loadFile reports whether the file is HCL.
+func (c *Config) loadFile(name string) bool {
 	src, err := os.ReadFile(name)
 	if err != nil {
 		c.problems = append(c.problems, hclconf.Problem{Where: name, Text: readProblem(err)})
-		return
+		return false
 	}
 	f, body, ps := hclconf.Parse(name, src)
 	if ps != nil {
 		c.problems = append(c.problems, ps...)
-		return
+		return false
 	}
 	c.begin()
 	l := &fileLayer{c: c, layer: Site, file: f, ctx: c.functions(filepath.Dir(name)), seen: map[string]hcl.Range{}}
 	l.read(body)
 	c.commit()
+	return true
 }
 
 // readProblem says why a file named by the user can't be read, without
@@ -167,15 +194,38 @@ func (c *Config) Get(key string) (Value, bool) {
 	return e.shown(), true
 }
 
+// Problem is trouble with the effective value of a core setting, for the user to
+// mend: with element i of its list, or with all of it when i is negative.
+func (c *Config) Problem(key string, i int, format string, args ...any) error {
+	e := c.entry(key)
+	if i < 0 {
+		return hclconf.Problems{e.about(format, args...)}
+	}
+	return hclconf.Problems{e.element(i, format, args...)}
+}
+
 // String returns the effective value of a core setting of type string, or of
 // type duration or size as it is written; "" when there is none. Secrets are in
 // clear: it is for use, Get is for showing.
-func (c *Config) String(key string) string {
-	if e := c.entry(key); e != nil {
-		s, _ := e.value.(string)
-		return s
+func (c *Config) String(key string) string { return valueOf[string](c, key) }
+
+// Bool is String for settings of type bool; false when there is none.
+func (c *Config) Bool(key string) bool { return valueOf[bool](c, key) }
+
+// Int is String for settings of type int; 0 when there is none.
+func (c *Config) Int(key string) int64 { return valueOf[int64](c, key) }
+
+// valueOf panics when the setting is of another type: no configuration makes up for that.
+func valueOf[T any](c *Config, key string) (v T) {
+	e := c.entry(key)
+	if e == nil || e.value == nil {
+		return v
 	}
-	return ""
+	v, ok := e.value.(T)
+	if !ok {
+		panic(fmt.Sprintf("config: setting %s is a %T, asked for as a %T", key, e.value, v))
+	}
+	return v
 }
 
 // All returns every effective value: the core's settings in the order of

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -135,7 +136,7 @@ func TestGet(t *testing.T) {
 	if got := c.String("http.proxy_password"); got != "secret" {
 		t.Errorf("String = %q", got)
 	}
-	if got := c.String("http.proxy_port") + c.String("no.such"); got != "" {
+	if got := c.String("http.proxy_host") + c.String("no.such"); got != "" {
 		t.Errorf("String = %q", got)
 	}
 	for _, key := range []string{"http.agent_nam", "http", "", "plugin"} {
@@ -298,4 +299,21 @@ func BenchmarkLoad(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// TestTypes: a setting is asked for by its type, and another one is a bug that shows at once.
+func TestTypes(t *testing.T) {
+	c, err := Load(Options{Defaults: crawler.Defaults(), Sets: []string{"indexer.enabled=false", "db.injector_update=true", "cycle.rounds=7", "crawl.dir=x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Bool("indexer.enabled") || !c.Bool("db.injector_update") || c.Int("cycle.rounds") != 7 || c.String("crawl.dir") != "x" || c.String("no.setting") != "" || c.Bool("no.setting") {
+		t.Error("values differ from what was set")
+	}
+	defer func() {
+		if r := recover(); r == nil || !strings.Contains(fmt.Sprint(r), "cycle.rounds is a int64") {
+			t.Errorf("panic %v", r)
+		}
+	}()
+	_ = c.String("cycle.rounds")
 }

@@ -155,7 +155,11 @@ func (e *entry) element(i int, format string, args ...any) hclconf.Problem {
 // problem is trouble with e's value.
 func (e *entry) problem(format string, args ...any) hclconf.Problem {
 	if e.file != nil {
-		return e.file.Problem(e.at, format, args...)
+		p := e.file.Problem(e.at, format, args...)
+		if e.redacted && !e.text { // the line has the secret itself
+			p.Source = ""
+		}
+		return p
 	}
 	return hclconf.Problem{Where: e.origin.String(), Text: fmt.Sprintf(format, args...)}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -41,6 +42,7 @@ type importer struct {
 	blocks   []*importedBlock
 	left     []string
 	includes []string // alternatives of plugin.includes that exist here; nil: the default's
+	noTika   bool     // parse-tika was replaced
 }
 
 // importedBlock is a block of the result and its lines.
@@ -63,10 +65,10 @@ func (im *importer) leave(format string, args ...any) {
 }
 
 // Import translates Nutch's nutch-site.xml and the files beside it that its plugins read (nutch.md
-// section 4: rule files, parse-plugins.xml, index-writers.xml, exchanges.xml). A file that can't
+// section 4: rule files, tables, parse-plugins.xml, index-writers.xml, exchanges.xml). A file that can't
 // be read or is no XML is an error; what has no place here is left over with the reason.
 func Import(o ImportOptions) (*Imported, error) {
-	c := &Config{ko: koanf.New(delim), environ: map[string]string{}, places: map[string]place{}}
+	c := &Config{ko: koanf.New(delim), environ: map[string]string{}, places: map[string]place{}, broken: map[string]bool{}}
 	if err := c.loadDefaults(o.Defaults); err != nil {
 		return nil, err
 	}
@@ -84,7 +86,8 @@ func Import(o ImportOptions) (*Imported, error) {
 		}
 	}
 	im.ruleFiles()
-	if err := errors.Join(im.parsers(), im.writers(), im.exchanges()); err != nil {
+	im.coreFiles()
+	if err := errors.Join(im.protocols(), im.contentTypes(), im.intervals(), im.parsers(), im.writers(), im.exchanges()); err != nil {
 		return nil, err
 	}
 	return &Imported{Text: im.text(), Left: im.left}, nil
@@ -115,8 +118,13 @@ func readXML(name string, v any) (bool, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
+	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+		err = pe.Err // without the name
+	}
 	if err == nil {
-		err = xml.Unmarshal(b, v)
+		if err = xml.Unmarshal(b, v); errors.Is(err, io.EOF) {
+			err = errors.New("there is no XML element in it")
+		}
 	}
 	if err != nil {
 		return false, fmt.Errorf("read %s: %w", name, err)
@@ -173,6 +181,32 @@ func successors() map[string]string {
 	}
 }
 
+const tika = "parse-tika"
+
+// insteadOfTika are the parsers for what Nutch gives to Tika. Tika itself runs as a server here, of
+// which Nutch's configuration knows nothing.
+func insteadOfTika() []string {
+	return []string{"parse-text", "parse-pdf", "parse-office", "parse-xml", "parse-image"}
+}
+
+// withoutTika translates parse-tika.
+func (im *importer) withoutTika() {
+	var own []string
+	for _, id := range insteadOfTika() {
+		if byID(im.o.Manifests, id) != nil {
+			own = append(own, id)
+		}
+	}
+	for _, id := range own {
+		if !slices.Contains(im.includes, id) {
+			im.includes = append(im.includes, id)
+		}
+	}
+	im.noTika = true
+	im.leave("plugin.includes: parse-tika is replaced by %s here; for types that they don't take add it, with the address of a Tika server: "+
+		`plugin { add = ["parse-tika"] } plugin "parse-tika" { url = "http://127.0.0.1:9998" }`, strings.Join(own, ", "))
+}
+
 // plugins translates plugin.includes.
 func (im *importer) plugins(standard string) {
 	text, given := im.values["plugin.includes"]
@@ -193,7 +227,9 @@ func (im *importer) plugins(standard string) {
 		re, err := fullMatch(name)
 		known := err == nil && slices.ContainsFunc(im.o.Manifests, func(m *manifest.Manifest) bool { return re.MatchString(m.ID) })
 		switch {
-		case name == "nutch-extensionpoints" || name == "" || slices.Contains(im.includes, name):
+		case name == tika && !im.noTika:
+			im.withoutTika()
+		case name == "nutch-extensionpoints" || name == "" || name == tika || slices.Contains(im.includes, name):
 		case !known:
 			im.leave("plugin.includes: there is no plugin %s here", name)
 		default:
@@ -203,18 +239,26 @@ func (im *importer) plugins(standard string) {
 	if given {
 		im.set("plugin", "includes = "+manifest.Literal(strings.Join(im.includes, "|")))
 	}
+	if im.chosen(tika) { // by an expression
+		im.set("plugin", "remove = "+manifest.Literal([]string{tika}))
+		im.withoutTika()
+	}
 }
 
 // chosen reports whether plugin.includes takes a plugin.
 func (im *importer) chosen(id string) bool {
 	re, err := fullMatch(strings.Join(im.includes, "|"))
-	return err == nil && re.MatchString(id)
+	return err == nil && re.MatchString(id) && (id != tika || !im.noTika)
 }
 
 // property translates one property of the core or a plugin.
 func (im *importer) property(name, value string) {
 	if strings.Contains(value, "${") {
 		im.leave("%s: nothing is known of what %q refers to", name, value)
+		return
+	}
+	if name == "plugin.folders" {
+		im.leave("plugin.folders: Nutch's plugins are Java classes, which this program does not run; its own folders of plugins are plugin { folders = [...] }")
 		return
 	}
 	done := false
@@ -236,15 +280,38 @@ func (im *importer) property(name, value string) {
 	switch name {
 	case "parse.plugin.file", "indexer.indexwriters.file", "exchanges.exchanges.file": // read as files
 		done = true
+		if _, ok := im.file(value); !ok && value != "" {
+			im.leave("%s: there is no file %s in %s", name, value, im.o.Dir)
+		}
 	}
 	if done {
 		return
 	}
-	if text, _, _ := nutchInstead(name); text != "" {
+	text, plugin, _ := nutchInstead(name)
+	switch to := successors()[plugin]; {
+	case plugin == "" && text != "":
 		im.leave("%s: %s", name, text)
-		return
+	case plugin == "":
+		im.leave("%s: neither Nutch's default properties nor this program know it", name)
+	case byID(im.o.Manifests, plugin) != nil:
+		im.leave("%s: plugin %s has no setting here that stands for it; its README lists those it has", name, plugin)
+	case to != "" && byID(im.o.Manifests, to) != nil:
+		im.leave("%s: plugin %s is replaced by %s here, which has no setting that stands for it", name, plugin, to)
+	default:
+		im.leave("%s: there is no plugin %s here", name, plugin)
 	}
-	im.leave("%s: neither Nutch's default properties nor this program know it", name)
+}
+
+// javaValue returns the text of a property as settings want it: Java takes 1.0f for a number, and what is empty for not set. It is false for a value that says nothing.
+func javaValue(property, text string, t manifest.Type) (string, bool) {
+	switch t {
+	case manifest.Float:
+		text = strings.TrimRight(text, "fFdD")
+	case manifest.Int, manifest.Bool, manifest.Duration, manifest.Size:
+	default: // texts and lists can be empty
+		return text, property != "moreIndexingFilter.mapMimeTypes" // a switch in Nutch, the mapping itself here
+	}
+	return text, text != ""
 }
 
 // value writes one setting if its value is one that it takes.
@@ -261,12 +328,35 @@ func (im *importer) value(property, head, key, text string, s *manifest.Setting)
 		}
 		text = path
 	}
+	text, ok := javaValue(property, text, s.Type)
+	if !ok {
+		return
+	}
 	v, err := s.Parse(text, true)
 	if err != nil {
 		im.leave("%s: %v", property, err)
 		return
 	}
-	im.set(head, key+" = "+manifest.Literal(v))
+	line := key + " = " + manifest.Literal(v)
+	switch old := im.line(head, key); old {
+	case "":
+		im.set(head, line)
+	case line: // two properties of Nutch that are one here, and agree
+	default:
+		im.leave("%s: another property stands for the same setting and says otherwise: %s { %s }", property, head, old)
+	}
+}
+
+// line returns the line of a block that sets key, "" when there is none.
+func (im *importer) line(head, key string) string {
+	for _, b := range im.blocks {
+		for _, l := range b.lines {
+			if b.head == head && strings.HasPrefix(l, key+" = ") {
+				return l
+			}
+		}
+	}
+	return ""
 }
 
 // file finds a file of the configuration and returns how the result names it.
@@ -293,34 +383,4 @@ func (im *importer) file(name string) (string, bool) {
 		return rel, true
 	}
 	return abs, true
-}
-
-// conventional are the files that Nutch's plugins read when no property names another.
-func conventional() map[string]string {
-	return map[string]string{
-		"urlfilter.regex.file": "regex-urlfilter.txt", "urlfilter.automaton.file": "automaton-urlfilter.txt", "urlfilter.prefix.file": "prefix-urlfilter.txt",
-		"urlfilter.suffix.file": "suffix-urlfilter.txt", "urlfilter.domain.file": "domain-urlfilter.txt",
-		"urlfilter.domaindenylist.file": "domaindenylist-urlfilter.txt", "urlfilter.fast.file": "fast-urlfilter.txt",
-		"db.ignore.external.exemptions.file": "db-ignore-external-exemptions.txt", "urlnormalizer.regex.file": "regex-normalize.xml",
-		"urlnormalizer.hosts.file": "host-urlnormalizer.txt", "urlnormalizer.protocols.file": "protocols.txt", "urlnormalizer.slashes.file": "slashes.txt",
-		"mimetype.filter.file": "mimetype-filter.txt", "subcollections.config": "subcollections.xml", "parsefilter.regex.file": "regex-parsefilter.txt",
-		"parsefilter.naivebayes.trainfile": "naivebayes-train.txt", "parsefilter.naivebayes.wordlist": "naivebayes-wordlist.txt",
-		"scoring.similarity.stopword.file": "stopwords.txt", "cosine.goldstandard.file": "goldstandard.txt",
-	}
-}
-
-// ruleFiles names the files of chosen plugins, whose formats are Nutch's here, too.
-func (im *importer) ruleFiles() {
-	for _, m := range im.o.Manifests {
-		for i := range m.Settings {
-			s := &m.Settings[i]
-			name := conventional()[s.Nutch]
-			if _, given := im.values[s.Nutch]; name == "" || given || !im.chosen(m.ID) {
-				continue
-			}
-			if path, ok := im.file(name); ok {
-				im.set("plugin "+manifest.Literal(m.ID), s.Name+" = "+manifest.Literal(path))
-			}
-		}
-	}
 }

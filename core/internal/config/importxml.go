@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -11,7 +12,7 @@ import (
 
 // named is the path of a file that property names, or its conventional one.
 func (im *importer) named(property, name string) string {
-	if v := im.values[property]; v != "" {
+	if v := im.values[property]; v != "" { // no property has an empty name
 		name = im.resolve(v)
 	}
 	if filepath.IsAbs(name) {
@@ -29,16 +30,33 @@ func (im *importer) parsers() error {
 				ID string `xml:"id,attr"`
 			} `xml:"plugin"`
 		} `xml:"mimeType"`
+		Aliases []struct {
+			Name      string `xml:"name,attr"`
+			Extension string `xml:"extension-id,attr"`
+		} `xml:"aliases>alias"`
 	}
 	if ok, err := readXML(im.named("parse.plugin.file", "parse-plugins.xml"), &file); !ok {
 		return err
+	}
+	aliases := map[string]string{}
+	for _, a := range file.Aliases {
+		aliases[a.Name] = a.Extension
 	}
 	types := map[string]string{}
 	for _, t := range file.Types {
 		var ids []string
 		for _, p := range t.Plugins {
 			m := byID(im.o.Manifests, p.ID)
+			if x := aliases[p.ID]; m == nil && x != "" {
+				m = Provider(x, manifest.Parser, im.o.Manifests)
+			} else if m == nil {
+				m = Provider(p.ID, manifest.Parser, im.o.Manifests)
+			}
+			if m != nil {
+				p.ID = m.ID
+			}
 			switch {
+			case p.ID == tika && im.noTika: // said of plugin.includes
 			case m == nil:
 				im.leave("parse-plugins.xml: %s: there is no plugin %s here", t.Name, p.ID)
 			case !im.chosen(p.ID):
@@ -160,7 +178,7 @@ func (w *writerXML) adapted(plugin string) (out []param) {
 		}
 		p.Name = strings.NewReplacer(".", "_", "-", "_").Replace(p.Name)
 		switch {
-		case plugin == "indexer-elastic" && (p.Name == "host" || p.Name == "port" || p.Name == "scheme"),
+		case (plugin == "indexer-elastic" || plugin == "indexer-kafka") && (p.Name == "host" || p.Name == "port" || p.Name == "scheme"),
 			p.Name == "auth", p.Name == "collection" && plugin == "indexer-solr" && get("type") != "cloud":
 			continue
 		case (p.Name == "username" || p.Name == "password") && get("auth") == "false", p.Value == "" && p.Name != "weight_field":
@@ -172,21 +190,13 @@ func (w *writerXML) adapted(plugin string) (out []param) {
 	}
 	switch plugin {
 	case "indexer-elastic":
-		scheme, port := get("scheme"), get("port")
-		if scheme == "" {
-			scheme = "http"
+		prefix := cmp.Or(get("scheme"), "http") + "://"
+		if urls := servers(prefix, get("host"), cmp.Or(get("port"), "9200")); urls != "" {
+			out = append(out, param{"url", urls})
 		}
-		if port == "" {
-			port = "9200"
-		}
-		var urls []string
-		for h := range strings.SplitSeq(get("host"), ",") {
-			if h = strings.TrimSpace(h); h != "" {
-				urls = append(urls, scheme+"://"+h+":"+port)
-			}
-		}
-		if len(urls) > 0 {
-			out = append(out, param{"url", strings.Join(urls, ",")})
+	case "indexer-kafka":
+		if brokers := servers("", get("host"), cmp.Or(get("port"), "9092")); brokers != "" {
+			out = append(out, param{"brokers", brokers})
 		}
 	case "indexer-solr":
 		if get("type") != "cloud" {
@@ -194,6 +204,17 @@ func (w *writerXML) adapted(plugin string) (out []param) {
 		}
 	}
 	return out
+}
+
+// servers are the addresses of hosts, which are separated by commas, as a list of the same form.
+func servers(prefix, hosts, port string) string {
+	var out []string
+	for h := range strings.SplitSeq(hosts, ",") {
+		if h = strings.TrimSpace(h); h != "" {
+			out = append(out, prefix+h+":"+port)
+		}
+	}
+	return strings.Join(out, ",")
 }
 
 // parameters writes those that the plugin takes.

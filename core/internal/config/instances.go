@@ -136,7 +136,7 @@ func (c *Config) Instances(kind string, chosen []*manifest.Manifest) ([]Instance
 	var out []Instance
 	for _, name := range names {
 		e := c.entry(kind + delim + name + delim + "plugin")
-		if e == nil || !c.enabled(kind, name) {
+		if e == nil || !c.enabled(kind, name) || c.broken[kind+delim+name] {
 			continue
 		}
 		m := byID(chosen, fmt.Sprint(e.value))
@@ -206,6 +206,26 @@ func (c *Config) readInstance(kind, name string, plugin *entry, m *manifest.Mani
 		}
 	}
 	return inst, nil
+}
+
+// ParamProblem is what a plugin says against a parameter of an instance, or against the instance
+// as a whole when param is "" or was not set: shown at the line where it was written.
+func (c *Config) ParamProblem(kind, name, plugin, param, text string) hclconf.Problem {
+	of := fmt.Sprintf("%s %q (plugin %s): %s", kind, name, plugin, text)
+	for _, key := range []string{kind + delim + name + delim + param, "plugin" + delim + plugin + delim + param, kind + delim + name + delim + "plugin"} {
+		if e := c.entry(key); e != nil && e.origin.Layer != Default {
+			return e.problem("%s", of)
+		}
+	}
+	return hclconf.Problem{Text: of}
+}
+
+// SettingProblem is what a plugin says against its settings; see ParamProblem.
+func (c *Config) SettingProblem(plugin, setting, text string) hclconf.Problem {
+	if e := c.entry("plugin" + delim + plugin + delim + setting); e != nil {
+		return e.problem("plugin %q: %s", plugin, text)
+	}
+	return hclconf.Problem{Text: fmt.Sprintf("plugin %q: %s", plugin, text)}
 }
 
 // paramText writes a value as parameters carry it: lists separated by commas,

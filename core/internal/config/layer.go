@@ -61,7 +61,7 @@ func (l *fileLayer) read(body *hclsyntax.Body) {
 			continue
 		}
 		l.seen[key] = b.DefRange()
-		l.block(b)
+		l.c.noting(l.c.blockOf(append([]string{b.Type}, append(b.Labels, "")...)), func() { l.block(b) })
 	}
 }
 
@@ -79,6 +79,8 @@ func (l *fileLayer) block(b *hclsyntax.Block) {
 		l.plugin(b)
 	case contains(instanceBlocks(), b.Type):
 		l.instance(b)
+	case l.c.schema.rules[b.Type] != nil:
+		l.rule(b)
 	case l.c.schema.keys[b.Type] == nil:
 		l.problem(b.TypeRange, "%s", l.c.unknownSection(b.Type))
 	case len(b.Labels) > 0:
@@ -92,7 +94,7 @@ func (c *Config) unknownSection(name string) string {
 	if strings.Contains(name, "-") && manifest.ValidID(name) {
 		return fmt.Sprintf("there is no section %s; settings of a plugin are written plugin %q { ... }", name, name)
 	}
-	known := append(append([]string(nil), c.schema.sections...), instanceBlocks()...)
+	known := append(append([]string(nil), c.schema.sections...), append(instanceBlocks(), c.schema.ruleKinds()...)...)
 	if _, plugin, _ := nutchInstead(name + "."); plugin != "" {
 		return fmt.Sprintf("there is no section %s; its settings belong to plugin %s: write plugin %q { ... }", name, plugin, plugin)
 	}

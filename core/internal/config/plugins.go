@@ -74,12 +74,14 @@ func (c *Config) ValidatePlugins(manifests []*manifest.Manifest) error {
 		}
 	}
 	for _, m := range manifests {
-		c.validateBlock("plugin"+delim+m.ID, "plugin "+m.ID, m.Settings, nil)
-		c.validateNamed(m)
+		c.noting("plugin"+delim+m.ID, func() {
+			c.validateBlock("plugin"+delim+m.ID, "plugin "+m.ID, m.Settings, nil)
+			c.validateNamed(m)
+		})
 	}
 	for _, kind := range instanceBlocks() {
 		for _, name := range c.ko.MapKeys(kind) {
-			c.validateInstance(kind, name, manifests, ids)
+			c.noting(kind+delim+name, func() { c.validateInstance(kind, name, manifests, ids) })
 		}
 	}
 	return c.problems.Err()
@@ -220,6 +222,9 @@ func (c *Config) validateInstance(kind, name string, manifests []*manifest.Manif
 	prefix := kind + delim + name
 	e := c.entry(prefix + delim + "plugin")
 	if e == nil {
+		if c.broken[prefix] {
+			return
+		}
 		for _, k := range c.ko.MapKeys(prefix) { // say it at one of its lines
 			if any := c.entry(prefix + delim + k); any != nil {
 				c.problems = append(c.problems, any.keyProblem("%s %q has no plugin; write plugin = \"...\" in it", kind, name))
@@ -262,7 +267,7 @@ func (c *Config) checkWriters(kind, name string) {
 	writers := c.ko.MapKeys("index_writer")
 	list, _ := e.value.([]string)
 	for _, w := range list {
-		if !contains(writers, w) {
+		if !contains(writers, w) && !c.broken["index_writer"] && !c.broken["index_writer"+delim+w] {
 			c.problems = append(c.problems, e.problem("there is no index_writer %q%s", w, hclconf.DidYouMean(w, writers)))
 		}
 	}

@@ -25,10 +25,11 @@ const DefaultsName = "nutch-default.hcl"
 // string. A parenthesis holds the unit of Nutch's bare numbers or, for texts,
 // NutchName=ours pairs. One property may stand at several settings.
 type schema struct {
-	sections []string                     // in file order
-	keys     map[string][]string          // section → keys in file order
-	settings map[string]*manifest.Setting // by "section.key"
-	nutch    map[string][]nutchName       // Nutch property → settings
+	sections []string                      // in file order
+	keys     map[string][]string           // section → keys in file order
+	settings map[string]*manifest.Setting  // by "section.key"
+	nutch    map[string][]nutchName        // Nutch property → settings
+	rules    map[string][]manifest.Setting // what named blocks such as sheet "*" take, by kind
 }
 
 // nutchName is a setting that stands for a Nutch property.
@@ -40,10 +41,14 @@ type nutchName struct {
 func readSchema(f *hclconf.File, body *hclsyntax.Body) (*schema, hclconf.Problems) {
 	s := &schema{
 		keys: map[string][]string{}, settings: map[string]*manifest.Setting{}, nutch: map[string][]nutchName{},
+		rules: map[string][]manifest.Setting{},
 	}
 	lines := strings.Split(string(f.Src), "\n")
 	var ps hclconf.Problems
 	for _, b := range body.Blocks {
+		if len(b.Labels) == 1 && b.Labels[0] == templateName {
+			ps = append(ps, s.template(f, b, lines)...)
+		}
 		if len(b.Labels) > 0 {
 			continue
 		}

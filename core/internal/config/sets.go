@@ -25,25 +25,28 @@ func (c *Config) loadEnviron() {
 	}
 	sort.Strings(names)
 	for _, n := range names {
-		c.environment(n, c.environ[n])
+		parts := strings.Split(strings.ToLower(strings.TrimPrefix(n, envPrefix)), "__")
+		if parts[0] == "plugin" && len(parts) > 2 {
+			parts[1] = strings.ReplaceAll(parts[1], "_", "-")
+		}
+		c.noting(c.blockOf(parts), func() { c.environment(n, parts, c.environ[n]) })
 	}
 	c.commit()
 }
 
-func (c *Config) environment(name, text string) {
+// environment reads a variable; parts are those of its name, a plugin's id as it is.
+func (c *Config) environment(name string, parts []string, text string) {
 	e := &entry{raw: text, text: true, origin: Origin{Layer: Environment, Name: name}}
-	parts := strings.Split(strings.ToLower(strings.TrimPrefix(name, envPrefix)), "__")
 	switch {
 	case len(parts) > 1 && !utf8.ValidString(text):
 		c.problems = append(c.problems, e.problem("the value is not UTF-8"))
 	case len(parts) == 1:
 		c.singleUnderscore(name, parts[0])
 	case len(parts) == 3 && parts[0] == "plugin":
-		id := strings.ReplaceAll(parts[1], "_", "-")
-		c.pluginBlocks = append(c.pluginBlocks, pluginBlock{id: id, origin: e.origin})
-		c.addFree(e, "plugin", id, parts[2])
+		c.pluginBlocks = append(c.pluginBlocks, pluginBlock{id: parts[1], origin: e.origin})
+		c.addFree(e, parts...)
 	case len(parts) == 5 && parts[0] == "plugin":
-		id, kind := strings.ReplaceAll(parts[1], "_", "-"), parts[2]
+		id, kind := parts[1], parts[2]
 		name := c.keyOfEnv("plugin"+delim+id+delim+kind, parts[3])
 		if name == "" {
 			c.problems = append(c.problems, e.problem("there is no %s %q of plugin %s in the configuration files", kind, parts[3], id))
@@ -58,6 +61,13 @@ func (c *Config) environment(name, text string) {
 			return
 		}
 		c.addFree(e, parts[0], instance, parts[2])
+	case len(parts) == 3 && c.schema.rules[parts[0]] != nil:
+		rule := c.keyOfEnv(parts[0], parts[1])
+		if rule == "" {
+			c.problems = append(c.problems, e.problem("there is no %s %q in the configuration files", parts[0], parts[1]))
+			return
+		}
+		c.addRule(e, parts[0], rule, parts[2])
 	case len(parts) == 2 && c.schema.settings[parts[0]+delim+parts[1]] != nil:
 		c.addKnown(e, parts[0]+delim+parts[1])
 	case len(parts) == 2 && c.schema.keys[parts[0]] != nil:
@@ -118,11 +128,16 @@ func (c *Config) set(e *entry, key string) {
 		for _, f := range found {
 			each := *e
 			each.nutch, each.unit = nutch, f.unit
-			c.addKnown(&each, f.key)
+			c.noting(c.blockOf(strings.Split(f.key, delim)), func() { c.addKnown(&each, f.key) })
 		}
 		return
 	}
 	parts := strings.Split(key, ".")
+	c.noting(c.blockOf(parts), func() { c.setFree(e, key, parts) })
+}
+
+// setFree reads a setting of a named block, or one that no section has.
+func (c *Config) setFree(e *entry, key string, parts []string) {
 	switch {
 	case len(parts) == 3 && parts[0] == "plugin" && manifest.ValidID(parts[1]):
 		c.pluginBlocks = append(c.pluginBlocks, pluginBlock{id: parts[1], origin: e.origin})
@@ -133,6 +148,8 @@ func (c *Config) set(e *entry, key string) {
 		c.addFree(e, parts...)
 	case len(parts) == 3 && contains(instanceBlocks(), parts[0]) && validInstance(parts[1]):
 		c.addFree(e, parts...)
+	case len(parts) == 3 && c.schema.rules[parts[0]] != nil && validInstance(parts[1]):
+		c.addRule(e, parts[0], parts[1], parts[2])
 	default:
 		e.key = key
 		c.unresolved = append(c.unresolved, e)

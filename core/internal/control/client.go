@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -20,12 +21,17 @@ import (
 // Client asks the process that serves a crawl directory. It is safe for
 // concurrent use.
 type Client struct {
-	http  *http.Client
-	hello Hello
+	http     *http.Client
+	hello    Hello
+	answered atomic.Bool
 }
 
-// helloTime is how long the serving process may take to say who it is.
-const helloTime = 5 * time.Second
+// helloTime is how long the serving process may take to say who it is, goneRetry
+// the pause before a connection that was dropped meanwhile is made anew.
+const (
+	helloTime = 5 * time.Second
+	goneRetry = 20 * time.Millisecond
+)
 
 // Dial connects to the process that serves the crawl directory dir. The error is
 // ErrNotRunning when there is none: no socket, or one that a dead process
@@ -40,10 +46,15 @@ func Dial(ctx context.Context, dir string) (*Client, error) {
 	hctx, cancel := context.WithTimeout(ctx, helloTime)
 	defer cancel()
 	b, err := c.do(hctx, http.MethodGet, "/v1/hello", nil)
+	// A process that is just ending drops connections it had not yet accepted: the
+	// next one tells whether anybody serves.
+	for fault.Is(err, fault.Shutdown) && !notServed(err) && wait(hctx, goneRetry) {
+		b, err = c.do(hctx, http.MethodGet, "/v1/hello", nil)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENOTDIR):
+	case notServed(err):
 		return nil, fmt.Errorf("%w in %s", ErrNotRunning, dir)
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, fmt.Errorf("the process that has %s open did not answer within %s: is it stopped?", dir, helloTime)
@@ -54,6 +65,21 @@ func Dial(ctx context.Context, dir string) (*Client, error) {
 		return nil, fmt.Errorf("ask the process that has %s open: it answers %.40q", dir, b)
 	}
 	return c, nil
+}
+
+// notServed tells from an error of connecting that nobody listens.
+func notServed(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// wait waits for d, or not to the end when ctx ends first: false.
+func wait(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // connect connects to the socket of dir.
@@ -68,13 +94,22 @@ func connect(ctx context.Context, dir string) (c net.Conn, err error) {
 // Hello returns who serves.
 func (c *Client) Hello() Hello { return c.hello }
 
+// Answered reports whether a verb or stream of the process has given a value:
+// until then a question that failed because the process ended can be asked
+// anew.
+func (c *Client) Answered() bool { return c.answered.Load() }
+
 // Close lets go of the connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // Call asks verb and returns its answer. Errors of the verb have the kind they
 // had there; a process that goes away meanwhile is an error of kind Shutdown.
 func (c *Client) Call(ctx context.Context, verb string, query json.RawMessage) (json.RawMessage, error) {
-	return c.do(ctx, http.MethodPost, "/v1/verb/"+verb, query)
+	b, err := c.do(ctx, http.MethodPost, "/v1/verb/"+verb, query)
+	if err == nil {
+		c.answered.Store(true)
+	}
+	return b, err
 }
 
 func (c *Client) do(ctx context.Context, method, path string, query json.RawMessage) (json.RawMessage, error) {
@@ -148,6 +183,7 @@ func (c *Client) Stream(ctx context.Context, verb string, query json.RawMessage,
 		if l.End || l.Error != "" {
 			return l.err()
 		}
+		c.answered.Store(true)
 		if err := f(l.Value); err != nil {
 			return err
 		}

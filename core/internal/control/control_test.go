@@ -272,6 +272,27 @@ func TestNotRunning(t *testing.T) {
 	}
 }
 
+// TestEndsBeforeItAnswers: a connection that waits in the queue of a process
+// that ends is dropped, which is no error: nobody serves any longer.
+func TestEndsBeforeItAnswers(t *testing.T) {
+	dir := t.TempDir()
+	l, err := net.Listen("unix", filepath.Join(dir, control.SocketName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for range 2 { // two connections are taken and dropped, then it ends
+			if c, err := l.Accept(); err == nil {
+				_ = c.Close()
+			}
+		}
+		_ = l.Close()
+	}()
+	if _, err := control.Dial(t.Context(), dir); !errors.Is(err, control.ErrNotRunning) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestServeRefuses(t *testing.T) {
 	_, err := control.Serve(t.Context(), filepath.Join(t.TempDir(), "missing"), table(), control.Options{})
 	if err == nil || !strings.Contains(err.Error(), "no such file") {

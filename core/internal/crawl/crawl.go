@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -22,6 +23,7 @@ import (
 	"github.com/gonutch/crawler/core/internal/db/linkdb"
 	"github.com/gonutch/crawler/core/internal/pluginhost"
 	"github.com/gonutch/crawler/core/internal/segment"
+	"github.com/gonutch/crawler/core/internal/sheet"
 	"github.com/gonutch/crawler/core/internal/step/invert"
 	"github.com/gonutch/crawler/core/internal/store"
 	"github.com/gonutch/crawler/core/internal/urlkey"
@@ -31,6 +33,7 @@ import (
 	"github.com/gonutch/crawler/sdk/extension/indexwriter"
 	"github.com/gonutch/crawler/sdk/extension/urlnormalizer"
 	"github.com/gonutch/crawler/sdk/fault"
+	"github.com/gonutch/crawler/sdk/hclconf"
 	"github.com/gonutch/crawler/sdk/manifest"
 	"github.com/gonutch/crawler/sdk/setting"
 )
@@ -44,6 +47,9 @@ type Options struct {
 	MustExist bool   // don't make a new crawl directory
 	// NoStore leaves the crawl directory alone: only plugins are opened.
 	NoStore bool
+	// Despite opens it in spite of mistakes in the configuration, without the plugins and
+	// instances that have them; for Check only.
+	Despite bool
 	// Only names, for an extension point, the one plugin that is to run there.
 	Only map[string]string
 	// Local runs the built-in plugins inside this process, for tests and
@@ -61,6 +67,7 @@ type Crawl struct {
 	Manifests []*manifest.Manifest
 	Choice    *config.Choice
 	Instances []config.Instance // index writers
+	Rules     sheet.Rules
 
 	Store  *store.Store
 	DB     *crawldb.DB
@@ -72,7 +79,7 @@ type Crawl struct {
 }
 
 // Plugins reads the manifests, checks the configuration against them and chooses
-// those that take part.
+// those that take part. The error holds all mistakes, and comes with what could be chosen.
 func Plugins(c *config.Config, builtins []sdk.Plugin, log hclog.Logger) ([]*manifest.Manifest, *config.Choice, error) {
 	var p struct {
 		Folders []string `hcl:"folders"`
@@ -89,6 +96,11 @@ func Plugins(c *config.Config, builtins []sdk.Plugin, log hclog.Logger) ([]*mani
 	if err := errors.Join(errs...); err != nil {
 		return nil, nil, fault.New(fault.Invalid, err)
 	}
+	for _, folder := range p.Folders {
+		for _, stray := range pluginhost.Strays(folder) {
+			log.Warn("a folder among the plugins has no plugin.hcl, so it is none", "folder", stray)
+		}
+	}
 	manifests := make([]*manifest.Manifest, len(found))
 	for i, f := range found {
 		manifests[i] = f.Manifest
@@ -96,11 +108,20 @@ func Plugins(c *config.Config, builtins []sdk.Plugin, log hclog.Logger) ([]*mani
 			log.Info("a plugin in a folder takes the place of the built-in one", "plugin", f.ID, "folder", filepath.Dir(f.File))
 		}
 	}
-	if err := c.ValidatePlugins(manifests); err != nil {
-		return nil, nil, err
+	err = c.ValidatePlugins(manifests)
+	if c.Broken("plugin") {
+		return manifests, nil, err // nobody knows what was to be chosen
 	}
-	choice, err := c.Choose(manifests)
-	return manifests, choice, err
+	choice, cerr := c.Choose(manifests)
+	unready := func(m *manifest.Manifest) bool {
+		return slices.ContainsFunc(found, func(f pluginhost.Found) bool { return f.Err != nil && f.ID == m.ID })
+	}
+	for _, f := range found {
+		if f.Err != nil && slices.Contains(choice.Plugins, f.Manifest) {
+			errs = append(errs, fault.New(fault.Invalid, f.Err))
+		}
+	}
+	return manifests, choice.Without(unready), hclconf.Merge(append(errs, err, cerr)...)
 }
 
 func hosted(builtins []sdk.Plugin) ([]pluginhost.Builtin, error) {
@@ -118,7 +139,14 @@ func hosted(builtins []sdk.Plugin) ([]pluginhost.Builtin, error) {
 // Open opens the crawl directory. On an error nothing stays open.
 func Open(ctx context.Context, o Options) (_ *Crawl, err error) {
 	c := &Crawl{Dir: o.Config.String("crawl.dir"), Config: o.Config, Log: o.Log}
-	if c.Manifests, c.Choice, err = Plugins(o.Config, o.Builtins, o.Log); err != nil {
+	c.Manifests, c.Choice, err = Plugins(o.Config, o.Builtins, o.Log)
+	switch {
+	case o.Despite && c.Choice != nil:
+		c.Choice = o.Config.Sound(c.Choice)
+	case err != nil:
+		return nil, err
+	}
+	if c.Rules, err = sheet.Load(o.Config); err != nil && !o.Despite {
 		return nil, err
 	}
 	if c.Instances, err = o.Config.Instances("index_writer", c.Choice.Plugins); err != nil {
@@ -281,18 +309,137 @@ func (c *Crawl) openLocal(o Options, opts chain.Options, dataDir string) error {
 // StartPlugins starts the processes of all chosen plugins, or with index false of
 // those that a crawl without an index needs, so that a mistake in their settings
 // shows before anything is fetched. Plugins that are started on demand are left
-// out unless the user has set settings of them.
+// out unless the user has set settings of them. With index the exchanges are opened, too. Mistakes
+// come as hclconf.Problems.
 func (c *Crawl) StartPlugins(ctx context.Context, index bool) error {
 	if c.Host == nil {
 		return nil
 	}
+	ids := c.started(index)
+	if err := c.Host.Start(ctx, ids); err != nil {
+		if ps := c.mistakes(c.startEach(ctx, ids)); len(ps) > 0 {
+			return ps.Err()
+		}
+		return err
+	}
+	var ps hclconf.Problems
+	if index {
+		c.Chains.EachExchange(ctx, func(x *chain.ExchangeConfig, err error) {
+			if k := fault.KindOf(err); err != nil && ctx.Err() == nil && k != fault.Transient && k != fault.Shutdown { // these may pass
+				ps = append(ps, c.paramProblem("exchange", x.Name, x.Plugin, err))
+			}
+		})
+	}
+	return ps.Err()
+}
+
+// mistakes are the failed starts of plugins that can't use their settings.
+func (c *Crawl) mistakes(starts map[string]error) (ps hclconf.Problems) {
+	for _, id := range slices.Sorted(maps.Keys(starts)) {
+		if err := starts[id]; fault.Is(err, fault.Invalid) {
+			name, text := fault.ParamOf(err)
+			ps = append(ps, c.Config.SettingProblem(id, name, text))
+		}
+	}
+	return ps
+}
+
+func (c *Crawl) paramProblem(kind, name, plugin string, err error) hclconf.Problem {
+	param, text := fault.ParamOf(err)
+	return c.Config.ParamProblem(kind, name, plugin, param, text)
+}
+
+// started are the plugins that StartPlugins starts.
+func (c *Crawl) started(index bool) []string {
 	var ids []string
 	for _, m := range c.Choice.Plugins {
 		if (index || needed(m)) && (!m.OnDemand || c.Config.PluginSet(m)) {
 			ids = append(ids, m.ID)
 		}
 	}
-	return c.Host.Start(ctx, ids)
+	return ids
+}
+
+// startEach starts plugins and returns how that went.
+func (c *Crawl) startEach(ctx context.Context, ids []string) map[string]error {
+	out := map[string]error{}
+	if c.Host == nil {
+		return out
+	}
+	if c.Host.Start(ctx, ids) == nil { // all at the same time
+		return out
+	}
+	for _, id := range ids {
+		out[id] = c.Host.Start(ctx, []string{id})
+	}
+	return out
+}
+
+// Check starts the chosen plugins and asks them whether their settings, and the parameters of
+// index writers and exchanges, can be used. No server is asked and nothing is written. What is
+// wrong comes as hclconf.Problems, with the lines of the configuration where they are known.
+func (c *Crawl) Check(ctx context.Context) error {
+	var ps hclconf.Problems
+	failed := map[string]bool{}
+	for id, err := range c.startEach(ctx, c.started(true)) {
+		if err != nil {
+			if ctx.Err() != nil {
+				return err
+			}
+			failed[id] = true
+			name, text := fault.ParamOf(err)
+			ps = append(ps, c.Config.SettingProblem(id, name, text))
+		}
+	}
+	note := func(kind, name, plugin string, err error) {
+		if err != nil && !failed[plugin] {
+			ps = append(ps, c.paramProblem(kind, name, plugin, err))
+		}
+	}
+	for _, w := range c.WriterConfigs() {
+		note("index_writer", w.Name, w.Plugin, c.Chains.ValidateWriter(ctx, w))
+	}
+	c.Chains.EachExchange(ctx, func(x *chain.ExchangeConfig, err error) { note("exchange", x.Name, x.Plugin, err) })
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return ps.Err()
+}
+
+// OpenWriters opens index writers as chain.OpenWriters does. What their plugins and servers say
+// against how they are configured, credentials included, comes as hclconf.Problems.
+func (c *Crawl) OpenWriters(ctx context.Context, configs []chain.WriterConfig) ([]*chain.Writer, error) {
+	writers, err := c.Chains.OpenWriters(ctx, configs)
+	return writers, c.placed(err)
+}
+
+// OpenExchanges opens the configured exchanges; see OpenWriters.
+func (c *Crawl) OpenExchanges(ctx context.Context) error {
+	return c.placed(c.Chains.OpenExchanges(ctx))
+}
+
+// placed shows, of joined errors, those that the configuration is to blame for where they are in it.
+func (c *Crawl) placed(err error) error {
+	all := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // as errors.Join made it
+		all = joined.Unwrap()
+	}
+	var ps hclconf.Problems
+	var others []error
+	for _, err := range all {
+		var e *chain.InstanceError
+		switch {
+		case !errors.As(err, &e):
+			others = append(others, err)
+		case fault.Is(e.Err, fault.Invalid) || fault.Is(e.Err, fault.Denied):
+			ps = append(ps, c.paramProblem(e.Block, e.Name, e.Plugin, e.Err))
+		case fault.Is(e.Err, fault.Permanent): // such as a folder that can't be made
+			others = append(others, errors.New(c.paramProblem(e.Block, e.Name, e.Plugin, e.Err).String()))
+		default:
+			others = append(others, err)
+		}
+	}
+	return errors.Join(ps.Err(), errors.Join(others...))
 }
 
 // needed reports whether a plugin takes part in a crawl without an index.
@@ -399,12 +546,16 @@ func chainOptions(c *config.Config, choice *config.Choice) (chain.Options, error
 	var h struct {
 		TimeLimit setting.Duration `hcl:"time_limit"`
 	}
-	if err := errors.Join(c.Decode("plugin", &p), c.Decode("urlnormalizer", &n), c.Decode("parser", &pr), c.Decode("http", &h)); err != nil {
+	var x struct {
+		BatchSize  int          `hcl:"batch_size"`
+		BatchBytes setting.Size `hcl:"batch_bytes"`
+	}
+	if err := errors.Join(c.Decode("indexer", &x), c.Decode("plugin", &p), c.Decode("urlnormalizer", &n), c.Decode("parser", &pr), c.Decode("http", &h)); err != nil {
 		return chain.Options{}, err
 	}
 	o := chain.Options{
 		Order: map[string][]string{}, NormalizerLoops: n.LoopCount, MaxBatchItems: p.BatchURLs, MaxBatchBytes: int(p.BatchBytes),
-		MaxBatchPages: p.BatchPages, Linger: p.BatchWait.D(), Retries: p.Retries, RetryDelay: p.RetryDelay.D(), ParseTimeout: pr.Timeout.D(),
+		WriteItems: x.BatchSize, WriteBytes: int(x.BatchBytes), MaxBatchPages: p.BatchPages, Linger: p.BatchWait.D(), Retries: p.Retries, RetryDelay: p.RetryDelay.D(), ParseTimeout: pr.Timeout.D(),
 		FetchTimeout: h.TimeLimit.D(), NormalizerOrder: map[urlnormalizer.Scope][]string{}, ParserTypes: choice.ParserTypes, ProtocolOf: choice.ProtocolOf,
 	}
 	for _, r := range choice.ProtocolRules {

@@ -89,6 +89,38 @@ func TestSiteChanges(t *testing.T) {
 	}
 }
 
+// TestNewAnchor: a page that did not change is sent again, once, when another page links to it with
+// words of its own, and once more when that link goes; and not when nothing changed.
+func TestNewAnchor(t *testing.T) {
+	w := newWorld(t, map[string]http.HandlerFunc{"/": page("root", "/a", "/b"), "/a": page("a"), "/b": page("b")})
+	linked := func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Content-Type", "text/html")
+		_, _ = rw.Write([]byte(`<title>b</title><p>b</p><a href="/a">the other one</a>`))
+	}
+	check := func(step string, sent int, anchors ...string) {
+		t.Helper()
+		id := w.site.URL + "/a"
+		if d := cmp.Diff(anchors, w.idx.docs[id].Fields["anchor"]); d != "" || w.idx.adds[id] != sent {
+			t.Errorf("%s: sent %d times, want %d; anchors (-want +got):\n%s", step, w.idx.adds[id], sent, d)
+		}
+	}
+	w.run()
+	check("first", 1, "to /a")
+	w.again()
+	check("nothing changed", 1, "to /a")
+	w.site.set("/b", linked)
+	w.again()
+	check("a new link", 2, "to /a", "the other one")
+	w.again()
+	check("nothing changed since", 2, "to /a", "the other one")
+	w.site.set("/b", page("b"))
+	w.again()
+	check("the link is gone", 3, "to /a")
+	if got := w.statuses()["/a"]; got != "db_notmodified" {
+		t.Errorf("the page is %s", got)
+	}
+}
+
 // forgetRobots makes the next run ask for robots.txt again.
 func forgetRobots(t *testing.T, w *world) {
 	t.Helper()

@@ -24,6 +24,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,7 +32,9 @@ import (
 	"github.com/gonutch/crawler/core/internal/crawl"
 	"github.com/gonutch/crawler/core/internal/db/crawldb"
 	"github.com/gonutch/crawler/core/internal/db/hostdb"
+	"github.com/gonutch/crawler/core/internal/sheet"
 	"github.com/gonutch/crawler/core/internal/step/fetch"
+	"github.com/gonutch/crawler/core/internal/step/hostupdate"
 	"github.com/gonutch/crawler/core/internal/step/index"
 	"github.com/gonutch/crawler/core/internal/step/inject"
 	"github.com/gonutch/crawler/core/internal/step/parse"
@@ -40,6 +43,8 @@ import (
 	"github.com/gonutch/crawler/core/internal/store"
 	"github.com/gonutch/crawler/core/internal/urlkey"
 	"github.com/gonutch/crawler/sdk/extension/scoring"
+	"github.com/gonutch/crawler/sdk/hclconf"
+	"github.com/gonutch/crawler/sdk/jexl"
 	"github.com/gonutch/crawler/sdk/model"
 	"github.com/gonutch/crawler/sdk/setting"
 )
@@ -51,6 +56,7 @@ type Config struct {
 	Update       update.Config
 	Index        index.Config
 	Sitemap      sitemap.Config
+	Hosts        hostupdate.Config
 	PurgeOrphans bool
 	DiskBudget   int64 // bytes of all segments; 0 is none
 	Generate     GenerateConfig
@@ -76,23 +82,31 @@ type GenerateConfig struct {
 	MinInterval    time.Duration
 	Status         model.Status
 	AddDays        time.Duration
+	Expr           *jexl.Program // over records; nil is none
+	Signatures     bool          // Expr names the signature
+	HostExpr       *jexl.Program // over hosts, as those that follow
+	MaxCountExpr   *jexl.Program
+	DelayExpr      *jexl.Program // ms
 }
 
-// LoadConfig reads the settings.
-func LoadConfig(c *config.Config) (Config, error) {
+// LoadConfig reads the settings; rules are of the same configuration. The error holds all
+// mistakes.
+func LoadConfig(c *config.Config, rules sheet.Rules) (Config, error) {
 	var cfg Config
 	var err error
 	var errs []error
 	note := func(e error) { errs = append(errs, e) }
-	cfg.Fetch, err = fetch.LoadConfig(c)
+	cfg.Fetch, err = fetch.LoadConfig(c, rules.Sheets)
 	note(err)
 	cfg.Parse, err = parse.LoadConfig(c)
 	note(err)
-	cfg.Update, err = update.LoadConfig(c)
+	cfg.Update, err = update.LoadConfig(c, rules)
 	note(err)
 	cfg.Index, err = index.LoadConfig(c)
 	note(err)
 	cfg.Sitemap, err = sitemap.LoadConfig(c)
+	note(err)
+	cfg.Hosts, err = hostupdate.LoadConfig(c)
 	note(err)
 	var cy struct {
 		Rounds  int              `hcl:"rounds"`
@@ -106,6 +120,10 @@ func LoadConfig(c *config.Config) (Config, error) {
 		MinScore float64          `hcl:"min_score"`
 		Interval setting.Duration `hcl:"min_interval"`
 		Status   string           `hcl:"restrict_status"`
+		Expr     string           `hcl:"expr"`
+		HostDB   string           `hcl:"hostdb_expr"`
+		Count    string           `hcl:"max_count_expr"`
+		Delay    string           `hcl:"fetch_delay_expr"`
 	}
 	var d struct {
 		Enabled bool     `hcl:"enabled"`
@@ -129,8 +147,10 @@ func LoadConfig(c *config.Config) (Config, error) {
 		Budget setting.Size `hcl:"disk_budget"`
 	}
 	note(errors.Join(c.Decode("segment", &sg), c.Decode("cycle", &cy), c.Decode("generate", &g), c.Decode("dedup", &d), c.Decode("indexer", &x), c.Decode("store", &st), c.Decode("log", &l), c.Decode("db", &db)))
-	if err := errors.Join(errs...); err != nil {
-		return cfg, err
+	for i, x := range d.Order {
+		if !slices.Contains(crawldb.DedupCriteria(), x) {
+			note(c.Problem("dedup.compare_order", i, "there is no criterion %q; want %s", x, strings.Join(crawldb.DedupCriteria(), ", ")))
+		}
 	}
 	cfg.Rounds, cfg.Overlap, cfg.Wait, cfg.Tail = cy.Rounds, cy.Overlap, cy.Wait.D(), cy.Tail.D()
 	cfg.Generate = GenerateConfig{
@@ -140,10 +160,11 @@ func LoadConfig(c *config.Config) (Config, error) {
 	if g.Status != "" {
 		s, ok := model.ParseDBStatus(g.Status)
 		if !ok {
-			return cfg, fmt.Errorf("generate.restrict_status: there is no status %q", g.Status)
+			note(c.Problem("generate.restrict_status", -1, "there is no status %q", g.Status))
 		}
 		cfg.Generate.Status = s
 	}
+	note(cfg.Generate.compile(c, g.Expr, g.HostDB, g.Count, g.Delay))
 	cfg.IndexEnabled, cfg.DedupEnabled, cfg.DedupOrder = x.Enabled, d.Enabled, d.Order
 	if d.Group != "none" {
 		mode := urlkey.ByHost
@@ -155,7 +176,7 @@ func LoadConfig(c *config.Config) (Config, error) {
 	cfg.CommitBytes, cfg.CommitWait, cfg.CrawlLog = int64(st.Bytes), st.Wait.D(), l.CrawlLog
 	cfg.PurgeOrphans, cfg.DiskBudget = db.PurgeOrphans, int64(sg.Budget)
 	cfg.ParseWorkers = 16 * runtime.NumCPU()
-	return cfg, nil
+	return cfg, hclconf.Merge(errs...)
 }
 
 // deps are what the stages work with.
@@ -165,6 +186,8 @@ type deps struct {
 	Parser  *parse.Parser
 	Applier *update.Applier
 	targets []index.Target
+	health  *index.Health // of the writers, over all steps of this process
+	stop    <-chan struct{}
 	now     func() time.Time
 	log     *crawlLog
 	failed  func(url string, err error) // of the Summary of the command that runs
@@ -193,7 +216,7 @@ func New(c *crawl.Crawl, cfg Config) (*Cycle, error) {
 		return nil, err
 	}
 	d := &deps{
-		Crawl: c, cfg: cfg, Parser: p, now: time.Now,
+		Crawl: c, cfg: cfg, Parser: p, now: time.Now, health: cfg.Index.NewHealth(),
 		Applier: update.New(cfg.Update, c.DB, c.Segs, c.Chains, c.Log.Named("update")),
 	}
 	if cfg.CrawlLog && c.Store != nil {
@@ -203,6 +226,10 @@ func New(c *crawl.Crawl, cfg Config) (*Cycle, error) {
 	}
 	return &Cycle{d: d}, nil
 }
+
+// StopWhen lets steps that send documents end early once stop is closed: what is sent is
+// committed, the rest is kept for the next time. A Runner has its own Stop.
+func (c *Cycle) StopWhen(stop <-chan struct{}) { c.d.stop = stop }
 
 // Close closes what New opened.
 func (c *Cycle) Close() error { return c.d.log.close() }
@@ -217,10 +244,10 @@ func (d *deps) openWriters(ctx context.Context) error {
 	if d.targets != nil || len(d.Instances) == 0 {
 		return nil
 	}
-	if err := d.Chains.OpenExchanges(ctx); err != nil {
+	if err := d.OpenExchanges(ctx); err != nil {
 		return err
 	}
-	writers, err := d.Chains.OpenWriters(ctx, d.WriterConfigs())
+	writers, err := d.OpenWriters(ctx, d.WriterConfigs())
 	if err != nil {
 		return err
 	}
@@ -320,7 +347,7 @@ func (d *deps) engine(sink fetch.Sink, allow map[string]bool) *fetch.Engine {
 	cfg := d.cfg.Fetch
 	cfg.Publish = d.publishes()
 	return fetch.New(cfg, fetch.Deps{
-		Fetcher: d.Chains, Robots: hostRobots{d.Hosts, d.Store}, Sink: sink, Log: d.Log.Named("fetch"), Now: d.now, AllowPrivate: allow,
+		Delay: d.delays(), Fetcher: d.Chains, Robots: hostRobots{d.Hosts, d.Store}, Sink: sink, Log: d.Log.Named("fetch"), Now: d.now, AllowPrivate: allow,
 	})
 }
 

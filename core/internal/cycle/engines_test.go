@@ -31,6 +31,7 @@ func TestEngines(t *testing.T) {
 		sets     []string
 	}{
 		{testengine.OpenSearch, true, []string{"plugin=indexer-elastic", "mapping_file=" + mapping}},
+		{testengine.Elasticsearch, true, []string{"plugin=indexer-elastic", "mapping_file=" + mapping}},
 		{testengine.Solr, true, []string{"plugin=indexer-solr", "create=true"}},
 		{testengine.SolrCloud, false, []string{"plugin=indexer-solr", "create=true", "type=cloud"}},
 	} {

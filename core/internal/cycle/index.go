@@ -2,8 +2,10 @@ package cycle
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gonutch/crawler/core/internal/chain"
 	"github.com/gonutch/crawler/core/internal/step/index"
@@ -76,6 +78,7 @@ func (c *Cycle) withIndexer(ctx context.Context, f func(*index.Indexer) (index.R
 	if err := c.d.openWriters(ctx); err != nil {
 		return sum.Report(), err
 	}
+	c.d.health.Wake() // somebody asks for it
 	rep, err := f(c.d.indexer())
 	sum.indexed(rep)
 	sum.change(func(r *Report) { r.Elapsed = c.d.now().Sub(start) })
@@ -112,6 +115,10 @@ type WriterCheck struct {
 	Pending int64  `json:"pending"`
 	Refused int64  `json:"refused"`
 	Lacks   bool   `json:"incomplete,omitempty"` // it came later and was not sent everything
+	// Down is since when steps found that it takes nothing; zero when the last one did not.
+	Down time.Time `json:"down_since,omitzero"`
+	// Remapped says that its mapping changed since it was sent every document.
+	Remapped bool `json:"remapped,omitempty"`
 	// Configured is false for a writer that only the crawl knows.
 	Configured bool `json:"configured"`
 }
@@ -129,7 +136,7 @@ func (c *Cycle) CheckWriters(ctx context.Context) ([]WriterCheck, error) {
 	if len(d.Instances) == 0 {
 		return nil, index.ErrNoWriter
 	}
-	if err := d.Chains.OpenExchanges(ctx); err != nil {
+	if err := d.OpenExchanges(ctx); err != nil {
 		return nil, err
 	}
 	counts, err := d.DB.DocCounts(ctx)
@@ -142,6 +149,11 @@ func (c *Cycle) CheckWriters(ctx context.Context) ([]WriterCheck, error) {
 		w := WriterCheck{Name: conf.Name, Plugin: conf.Plugin, Configured: true}
 		if err := d.checkWriter(ctx, x, i, conf, &w); err != nil {
 			return out, err
+		}
+		for k := range out {
+			if same := &out[k]; same.Plugin == w.Plugin && same.Server == w.Server && w.Server != "" {
+				w.Problems = append(w.Problems, fmt.Sprintf("it writes to the same place as %s: a document that one deletes is gone for both", same.Name))
+			}
 		}
 		out = append(out, w)
 	}
@@ -162,18 +174,20 @@ func (c *Cycle) CheckWriters(ctx context.Context) ([]WriterCheck, error) {
 		if err != nil {
 			return out, err
 		}
-		out[i].Lacks = info != nil && !info.Complete
+		if info != nil {
+			out[i].Lacks, out[i].Down, out[i].Remapped = !info.Complete, info.Down, info.Remapped
+		}
 	}
 	return out, nil
 }
 
 func (d *deps) checkWriter(ctx context.Context, x *index.Indexer, i int, conf chain.WriterConfig, w *WriterCheck) error {
-	opened, err := d.Chains.OpenWriters(ctx, []chain.WriterConfig{conf})
+	opened, err := d.OpenWriters(ctx, []chain.WriterConfig{conf})
 	if err == nil {
 		err = opened[0].Open(ctx)
 	}
 	if err != nil {
-		w.Error = err.Error()
+		w.Error, _, _ = strings.Cut(err.Error(), "\n") // without the line of the configuration
 		return ctx.Err()
 	}
 	t := target(opened[0], &d.Instances[i])

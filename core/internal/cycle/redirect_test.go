@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -140,11 +141,15 @@ func TestMetaRefresh(t *testing.T) {
 // TestRounds: the number of rounds is kept to, and the next run continues the count.
 func TestRounds(t *testing.T) {
 	w := newWorld(t, redirects(), "cycle.rounds=2")
-	if rep := w.run(); rep.Rounds != 2 {
+	rep := w.run()
+	if rep.Rounds != 2 {
 		t.Errorf("%d rounds", rep.Rounds)
 	}
 	if n := len(w.statuses()); n != 12 {
 		t.Errorf("%d URLs", n)
+	}
+	if time.Until(rep.NextDue) > time.Minute {
+		t.Errorf("URLs are left for the next round, but the next is said to be due at %v", rep.NextDue)
 	}
 	w.run()
 	metas, err := w.cycle.Segments(t.Context())

@@ -52,6 +52,13 @@ func (r *Runner) resume(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	counts, err := r.d.DB.DocCounts(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range counts {
+		dirty = dirty || c.Pending > 0
+	}
 	if unindexed || dirty && r.d.indexes() {
 		return r.publish(ctx)
 	}

@@ -235,7 +235,7 @@ func TestStop(t *testing.T) {
 	r.Stop()
 	r.Stop()
 	close(goOn)
-	if rep := <-done; rep.Stopped == "" || rep.Status["fetch_success"] < 2 {
+	if rep := <-done; rep.Stopped == "" || rep.Status["fetch_success"] < 2 || rep.NextDue.IsZero() || time.Until(rep.NextDue) > time.Minute {
 		t.Errorf("%+v", rep)
 	}
 	w.reopen()

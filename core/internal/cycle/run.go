@@ -14,6 +14,7 @@ import (
 	"github.com/gonutch/crawler/core/internal/step/fetch"
 	"github.com/gonutch/crawler/core/internal/step/index"
 	"github.com/gonutch/crawler/core/internal/step/refilter"
+	"github.com/gonutch/crawler/core/internal/step/update"
 	"github.com/gonutch/crawler/core/internal/urlkey"
 )
 
@@ -68,6 +69,7 @@ type round struct {
 // NewRunner prepares a run.
 func (c *Cycle) NewRunner() *Runner {
 	r := &Runner{stop: make(chan struct{}), d: c.d, sum: c.d.newSummary()}
+	c.d.stop = r.stop
 	r.setStep("starting")
 	return r
 }
@@ -116,7 +118,7 @@ func (r *Runner) Waits() (waits []frontier.Wait, threads int) {
 // the last commit is kept whatever ends it.
 func (r *Runner) Run(ctx context.Context) (Report, error) {
 	r.started = r.d.now()
-	if r.d.Chains.JudgesOrphans() && r.d.Config.String("linkdb.ignore_internal_links") == "true" {
+	if r.d.Chains.JudgesOrphans() && r.d.Config.Bool("linkdb.ignore_internal_links") {
 		r.d.Log.Warn("pages without inlinks are judged, but links within a host do not count", "setting", "linkdb.ignore_internal_links")
 	}
 	changed, err := refilter.Changed(ctx, r.d.DB, r.d.Chains.Fingerprint())
@@ -149,6 +151,11 @@ func (r *Runner) Run(ctx context.Context) (Report, error) {
 			rep.Stopped = "stopped; run the same command again to go on"
 		}
 	})
+	if err == nil {
+		var fresh []update.TargetReport
+		fresh, err = r.d.cfg.Update.Freshness(ctx, r.d.DB)
+		r.sum.change(func(out *Report) { out.Freshness = fresh })
+	}
 	return r.sum.Report(), err
 }
 
@@ -175,7 +182,7 @@ func (r *Runner) feed(ctx context.Context) error {
 	err := r.rounds(ctx)
 	if errors.Is(err, errStopped) {
 		r.eng.Stop()
-		err = nil
+		err = r.dueAfter(ctx)
 	}
 	if err != nil {
 		cancel(err)
@@ -209,7 +216,15 @@ func (r *Runner) rounds(ctx context.Context) error {
 			return err
 		}
 		if len(r.active) == 0 && (!more || r.finished()) {
-			return nil
+			if more {
+				if err := r.dueAfter(ctx); err != nil {
+					return err
+				}
+			}
+			return r.lastCall(ctx)
+		}
+		if err := r.catchUp(ctx); err != nil {
+			return err
 		}
 		select {
 		case <-r.pipe.track.changed:
@@ -257,6 +272,24 @@ func (r *Runner) finished() bool {
 		return true
 	}
 	return false
+}
+
+// dueLooks is how many URLs that are due are looked at for one whose host is not held.
+const dueLooks = 1000
+
+// dueAfter corrects when the next URL is due, when the run ends with more to do: the last
+// fetch list was made before its pages brought new URLs, or is not done.
+func (r *Runner) dueAfter(ctx context.Context) error {
+	now := r.d.now()
+	held, _, err := r.d.Hosts.Held(ctx, now)
+	if err != nil {
+		return err
+	}
+	d, err := r.d.DB.Due(dueLooks, held)
+	if err == nil && (d.Records > d.Held || len(r.active) > 0) {
+		r.sum.change(func(rep *Report) { rep.NextDue = now })
+	}
+	return err
 }
 
 // wantsNext reports whether another round is to be generated now.
@@ -379,6 +412,27 @@ func (r *Runner) queue(ctx context.Context, seg string, n int) error {
 func item(seg string, k urlkey.Key, h crawldb.FetchHint) (fetch.Item, error) {
 	url, err := urlkey.ToURL(k)
 	return fetch.Item{Segment: seg, Key: k, URL: url, Hint: h}, err
+}
+
+// catchUp sends index writers that were down what they lack, once it is time to ask them.
+func (r *Runner) catchUp(ctx context.Context) error {
+	if !r.d.indexes() || !r.d.health.Due() {
+		return nil
+	}
+	was := *r.step.Load()
+	r.setStep("index")
+	defer r.setStep(was)
+	rep, err := r.d.indexer().Pending(ctx)
+	r.sum.indexed(rep)
+	return err
+}
+
+// lastCall asks the writers that are down once more before the run ends.
+func (r *Runner) lastCall(ctx context.Context) error {
+	if r.d.indexes() {
+		r.d.health.Wake()
+	}
+	return r.catchUp(ctx)
 }
 
 // complete runs the steps after a round's updates.

@@ -162,7 +162,7 @@ func (w *world) open(sets ...string) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	settings, err := LoadConfig(cfg)
+	settings, err := LoadConfig(cfg, w.Rules)
 	if err != nil {
 		w.t.Fatal(err)
 	}

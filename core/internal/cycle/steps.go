@@ -2,6 +2,7 @@ package cycle
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"sync"
@@ -41,10 +42,13 @@ func (d *deps) generate(ctx context.Context, g GenerateConfig, round int, sum *S
 	// The same round of the same crawl scans from the same place.
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "round %d", round)
+	failed, tell := d.exprFailures()
+	defer tell()
 	res, err := d.DB.Generate(ctx, crawldb.GenerateOptions{
 		Segment: seg, Round: round, TopN: g.TopN, MaxCount: g.MaxCount, MinSort: g.MinScore, HasMinSort: g.HasMinScore,
 		MaxInterval: g.MinInterval, Status: g.Status, Now: now.Add(g.AddDays), Created: now, Seed: h.Sum64(),
-		Held: func(q string) bool { return held(q) || busy != nil && busy(q) },
+		Held:  func(q string) bool { return held(q) || busy != nil && busy(q) },
+		Queue: d.queueRule(&g, failed), Match: g.match(failed), Signatures: g.Signatures,
 	})
 	if err != nil {
 		return res, seg, err
@@ -124,7 +128,10 @@ func (d *deps) dedup(ctx context.Context, sum *Summary) error {
 	if err != nil {
 		return err
 	}
-	sum.change(func(r *Report) { r.Duplicates += int64(st.Duplicates) })
+	sum.change(func(r *Report) {
+		r.Duplicates += int64(st.Duplicates)
+		r.Lifted += int64(st.Lifted)
+	})
 	return nil
 }
 
@@ -134,7 +141,7 @@ func (d *deps) index(ctx context.Context, sum *Summary) error {
 	}
 	rep, err := d.indexer().Run(ctx)
 	sum.indexed(rep)
-	if err != nil {
+	if err != nil || rep.Stopped {
 		return err
 	}
 	metas, err := segment.List(ctx, d.Store)
@@ -154,6 +161,7 @@ func (d *deps) index(ctx context.Context, sum *Summary) error {
 func (d *deps) indexer() *index.Indexer {
 	return index.New(d.cfg.Index, index.Deps{
 		DB: d.DB, Segs: d.Segs, Links: d.Links, Plugins: d.Chains, Targets: d.targets, URLs: d.indexURLs(), Routed: d.Chains.Routed(), Log: d.Log.Named("index"), Failed: d.failed,
+		Health: d.health, Stop: d.stop,
 	})
 }
 
@@ -178,32 +186,41 @@ func (d *deps) indexURLs() func(context.Context, []string) ([]chain.URLResult, e
 func (s *Summary) indexed(rep index.Report) {
 	s.change(func(r *Report) {
 		r.Indexed += rep.Indexed
+		r.IndexedNew += rep.New
+		r.IndexedChanged += rep.Changed
+		r.IndexedAgain += rep.Again
 		r.Deleted += rep.Deleted
 		r.Unchanged += rep.Unchanged
 		for k, n := range rep.Skipped {
 			bump(&r.Skipped, k, n)
 		}
 		for k, n := range rep.Rejected {
-			bump(&r.Skipped, "refused by "+k, n)
+			bump(&r.Refused, k, n)
 		}
-		for k, n := range rep.Pending {
-			bump(&r.Skipped, "pending for "+k, n)
+		r.Waiting, r.Down, r.Incomplete = rep.Waiting, rep.Down, rep.Late // as of the last step
+		if rep.Stopped && r.Stopped == "" {
+			r.Stopped = goesOn
 		}
-		r.Down, r.Incomplete = rep.Down, rep.Late // as of the last step
 	})
+}
+
+// nextRound numbers the next segment's round.
+func (d *deps) nextRound(ctx context.Context) (int, error) {
+	metas, err := segment.List(ctx, d.Store)
+	round := 1
+	for _, m := range metas {
+		round = max(round, m.Round+1)
+	}
+	return round, err
 }
 
 // Generate is "crawler generate": it returns the new segment, or "" when
 // nothing was selected.
 func (c *Cycle) Generate(ctx context.Context) (string, Report, error) {
 	sum := c.d.newSummary()
-	metas, err := segment.List(ctx, c.d.Store)
+	round, err := c.d.nextRound(ctx)
 	if err != nil {
 		return "", Report{}, err
-	}
-	round := 1
-	for _, m := range metas {
-		round = max(round, m.Round+1)
 	}
 	res, seg, err := c.d.generate(ctx, c.d.cfg.Generate, round, sum, nil)
 	if res.Selected == 0 {
@@ -221,7 +238,7 @@ func (c *Cycle) Fetch(ctx context.Context, seg string, stop <-chan struct{}) (Re
 		return sum.Report(), err
 	}
 	p.eng = eng
-	start := d.now()
+	start, stopped := d.now(), false
 	if err := d.begin(ctx, seg); err != nil {
 		return sum.Report(), err
 	}
@@ -243,7 +260,7 @@ func (c *Cycle) Fetch(ctx context.Context, seg string, stop <-chan struct{}) (Re
 		}
 		ctx, cancel := context.WithCancel(ctx)
 		var wg sync.WaitGroup
-		wg.Go(func() { p.closeWhenThrough(ctx, seg, stop) })
+		wg.Go(func() { stopped = p.closeWhenThrough(ctx, seg, stop) })
 		err = eng.Run(ctx)
 		cancel()
 		wg.Wait()
@@ -252,24 +269,33 @@ func (c *Cycle) Fetch(ctx context.Context, seg string, stop <-chan struct{}) (Re
 	if err == nil && p.track.left(seg) == 0 {
 		err = d.setState(ctx, seg, segment.StateFetched)
 	}
-	sum.change(func(r *Report) { r.Elapsed = d.now().Sub(start) })
+	sum.change(func(r *Report) {
+		r.Elapsed = d.now().Sub(start)
+		if stopped {
+			r.Stopped = goesOn
+		}
+	})
 	return sum.Report(), err
 }
 
+// goesOn is what a step reports that was told to stop.
+const goesOn = "stopped; the same command goes on with what is left"
+
 // closeWhenThrough ends the engine's work when every URL of the segment is through,
-// redirects that are followed included, or when stop is closed.
-func (p *pipeline) closeWhenThrough(ctx context.Context, seg string, stop <-chan struct{}) {
+// redirects that are followed included, or by stop, which it reports.
+func (p *pipeline) closeWhenThrough(ctx context.Context, seg string, stop <-chan struct{}) (stopped bool) {
 	for p.track.left(seg) > 0 {
 		select {
 		case <-p.track.changed:
 		case <-stop:
 			p.eng.Stop()
-			return
+			return true
 		case <-ctx.Done():
-			return
+			return false
 		}
 	}
 	p.eng.Close()
+	return false
 }
 
 // Parse is "crawler parse": it parses the fetched pages of a segment.
@@ -286,6 +312,9 @@ func (c *Cycle) Update(ctx context.Context, seg string) (Report, error) {
 	}
 	st, err := c.d.fold(ctx)
 	rep.New += int64(st.New)
+	if err == nil {
+		rep.Freshness, err = c.d.cfg.Update.Freshness(ctx, c.d.DB)
+	}
 	return rep, err
 }
 
@@ -358,6 +387,7 @@ func (c *Cycle) Dedup(ctx context.Context) (Report, error) {
 func (c *Cycle) Index(ctx context.Context) (Report, error) {
 	sum := c.d.newSummary()
 	start := time.Now()
+	c.d.health.Wake()
 	err := c.d.index(ctx, sum)
 	sum.change(func(r *Report) { r.Elapsed = time.Since(start) })
 	return sum.Report(), err
@@ -434,12 +464,45 @@ func (c *Cycle) Rescore(ctx context.Context, told func(int64)) (int64, error) {
 // SetRounds bounds the rounds of a run; negative is no bound.
 func (c *Cycle) SetRounds(n int) { c.d.cfg.Rounds = n }
 
-// Inject is "crawler inject".
+// Inject is InjectList with seeds in memory.
 func (c *Cycle) Inject(ctx context.Context, seeds []inject.Seed, mode transition.InjectMode, skipInvalid bool) (inject.Report, error) {
+	return c.InjectList(ctx, inject.Seeds(seeds), inject.Options{Mode: mode, SkipInvalid: skipInvalid})
+}
+
+// InjectList is "crawler inject". Rules and time of o are set here.
+func (c *Cycle) InjectList(ctx context.Context, list inject.List, o inject.Options) (inject.Report, error) {
 	if _, err := refilter.Changed(ctx, c.d.DB, c.d.Chains.Fingerprint()); err != nil {
 		return inject.Report{}, err
 	}
-	return inject.Run(ctx, c.d.DB, c.d.Chains, seeds, inject.Options{
-		Mode: mode, Rules: c.d.cfg.Update.Rules, SkipInvalid: skipInvalid, Now: c.d.now(),
-	})
+	o.Rules, o.Now = c.d.cfg.Update.Rules, c.d.now()
+	return inject.Run(ctx, c.d.DB, c.d.Chains, list, o)
+}
+
+// FreeGenerate is "crawler freegen": it makes a segment whose fetch list is the list, due or
+// not. URLs that are not known get records. It returns the segment, or "" when nothing is in its
+// fetch list.
+func (c *Cycle) FreeGenerate(ctx context.Context, list inject.List, o inject.Options) (seg string, rep inject.Report, err error) {
+	d := c.d
+	round, err := d.nextRound(ctx)
+	if err != nil {
+		return "", rep, err
+	}
+	now := d.now()
+	if seg, err = segment.NewID(d.Store, now); err != nil {
+		return "", rep, err
+	}
+	state := func(s segment.State) error {
+		return d.DB.Update(ctx, func(tx *crawldb.Tx) error {
+			segment.PutMeta(tx.Tx, segment.Meta{ID: seg, Round: round, State: s, Created: now})
+			return nil
+		})
+	}
+	if err := state(segment.StateGenerating); err != nil { // undone when it is cut short
+		return "", rep, err
+	}
+	o.Segment = seg
+	if rep, err = c.InjectList(ctx, list, o); err != nil || rep.Listed == 0 {
+		return "", rep, errors.Join(err, d.DB.Discard(context.WithoutCancel(ctx), seg))
+	}
+	return seg, rep, state(segment.StateGenerated)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/gonutch/crawler/core/internal/pluginhost"
 	"github.com/gonutch/crawler/core/internal/segment"
 	"github.com/gonutch/crawler/core/internal/step/fetch"
+	"github.com/gonutch/crawler/core/internal/step/index"
 	"github.com/gonutch/crawler/core/internal/step/sitemap"
 	"github.com/gonutch/crawler/core/internal/step/update"
 	"github.com/gonutch/crawler/sdk/model"
@@ -58,38 +59,48 @@ func (s *Summary) poison(url, reason string) {
 
 // Report is what a command prints at its end.
 type Report struct {
-	Rounds      int              `json:"rounds"`
-	Generated   int64            `json:"generated"`
-	Fetched     int64            `json:"fetched"`             // pages asked for, whatever the outcome
-	Bytes       int64            `json:"bytes"`               // of bodies, decoded
-	Status      map[string]int64 `json:"status,omitempty"`    // outcomes by fetch status
-	Failures    map[string]int64 `json:"failures,omitempty"`  // failed attempts by reason
-	Truncated   map[string]int64 `json:"truncated,omitempty"` // bodies cut off by reason
-	Released    map[string]int64 `json:"released,omitempty"`  // URLs given back by reason
-	Parsed      int64            `json:"parsed"`
-	ParseFails  map[string]int64 `json:"parse_failures,omitempty"`
-	Links       int64            `json:"links"`              // outlinks that parsing kept
-	Dropped     map[string]int64 `json:"dropped,omitempty"`  // outlinks and redirects dropped by reason, or by the plugin that did
-	New         int64            `json:"new"`                // URLs the CrawlDB did not know
-	Updated     map[string]int64 `json:"updated,omitempty"`  // records by their new status
-	Orphaned    map[string]int64 `json:"orphaned,omitempty"` // pages without inlinks that got another status, by status
-	Duplicates  int64            `json:"duplicates"`
-	Indexed     int64            `json:"indexed"`
-	Deleted     int64            `json:"deleted"`
-	Unchanged   int64            `json:"unchanged"` // documents not sent because nothing changed
-	Skipped     map[string]int64 `json:"not_indexed,omitempty"`
-	Down        []string         `json:"writers_down,omitempty"`        // index writers that take nothing now, and why
-	Incomplete  []string         `json:"writers_incomplete,omitempty"`  // index writers that lack what was sent before they came
-	Rejected    map[string]int64 `json:"rejected,omitempty"`            // URLs generate passed over by reason
-	Poisonous   []string         `json:"poisonous,omitempty"`           // URLs that plugins died of, the reason with each; at most maxPoisonous
-	EventsLost  int64            `json:"events_lost,omitempty"`         // fetch events that publishers could not take
-	Pruned      int64            `json:"segments_removed,omitempty"`    // because of segment.disk_budget
-	PrunedBytes int64            `json:"segment_bytes_freed,omitempty"` // by that
-	OverBudget  int64            `json:"over_disk_budget,omitempty"`    // bytes by which needed segments exceed segment.disk_budget
-	Elapsed     time.Duration    `json:"elapsed_ns"`
-	NextDue     time.Time        `json:"next_due,omitzero"`
-	Stopped     string           `json:"stopped,omitempty"`  // why the run ended early
-	Sitemaps    *sitemap.Report  `json:"sitemaps,omitempty"` // when the run reads sitemaps
+	Rounds     int              `json:"rounds"`
+	Generated  int64            `json:"generated"`
+	Fetched    int64            `json:"fetched"`             // pages asked for, whatever the outcome
+	Bytes      int64            `json:"bytes"`               // of bodies, decoded
+	Status     map[string]int64 `json:"status,omitempty"`    // outcomes by fetch status
+	Failures   map[string]int64 `json:"failures,omitempty"`  // failed attempts by reason
+	Truncated  map[string]int64 `json:"truncated,omitempty"` // bodies cut off by reason
+	Released   map[string]int64 `json:"released,omitempty"`  // URLs given back by reason
+	Parsed     int64            `json:"parsed"`
+	ParseFails map[string]int64 `json:"parse_failures,omitempty"`
+	Links      int64            `json:"links"`              // outlinks that parsing kept
+	Dropped    map[string]int64 `json:"dropped,omitempty"`  // outlinks and redirects dropped by reason, or by the plugin that did
+	New        int64            `json:"new"`                // URLs the CrawlDB did not know
+	Updated    map[string]int64 `json:"updated,omitempty"`  // records by their new status
+	Orphaned   map[string]int64 `json:"orphaned,omitempty"` // pages without inlinks that got another status, by status
+	Duplicates int64            `json:"duplicates"`
+	Lifted     int64            `json:"duplicates_lifted,omitempty"` // pages that are no duplicates any more
+	Indexed    int64            `json:"indexed"`                     // pages of which a document was sent, each of the three that follow
+	// IndexedNew were in no index before, IndexedChanged replaced an older version; IndexedAgain
+	// were sent once more (a reindex, a writer that was down or killed).
+	IndexedNew     int64            `json:"indexed_new"`
+	IndexedChanged int64            `json:"indexed_changed"`
+	IndexedAgain   int64            `json:"indexed_again"`
+	Deleted        int64            `json:"deleted"`
+	Unchanged      int64            `json:"unchanged"` // documents not sent because nothing changed
+	Skipped        map[string]int64 `json:"not_indexed,omitempty"`
+	Refused        map[string]int64 `json:"refused,omitempty"`             // documents that index writers refused, by writer
+	Waiting        map[string]int64 `json:"waiting,omitempty"`             // documents and deletes kept for index writers, by writer
+	Down           []index.Down     `json:"writers_down,omitempty"`        // index writers that take nothing now
+	Incomplete     []string         `json:"writers_incomplete,omitempty"`  // index writers that lack what was sent before they came
+	Rejected       map[string]int64 `json:"rejected,omitempty"`            // URLs generate passed over by reason
+	Poisonous      []string         `json:"poisonous,omitempty"`           // URLs that plugins died of, the reason with each; at most maxPoisonous
+	EventsLost     int64            `json:"events_lost,omitempty"`         // fetch events that publishers could not take
+	Pruned         int64            `json:"segments_removed,omitempty"`    // because of segment.disk_budget
+	PrunedBytes    int64            `json:"segment_bytes_freed,omitempty"` // by that
+	OverBudget     int64            `json:"over_disk_budget,omitempty"`    // bytes by which needed segments exceed segment.disk_budget
+	Elapsed        time.Duration    `json:"elapsed_ns"`
+	NextDue        time.Time        `json:"next_due,omitzero"`
+	Stopped        string           `json:"stopped,omitempty"`  // why the run ended early
+	Sitemaps       *sitemap.Report  `json:"sitemaps,omitempty"` // when the run reads sitemaps
+	// Freshness is what the freshness schedule has reached so far.
+	Freshness []update.TargetReport `json:"freshness,omitempty"`
 }
 
 func bump(m *map[string]int64, key string, n int64) {
@@ -201,7 +212,7 @@ func (s *Summary) Report() Report {
 	if s.lost != nil {
 		r.EventsLost = s.lost()
 	}
-	for _, m := range []*map[string]int64{&r.Status, &r.Failures, &r.Truncated, &r.Released, &r.ParseFails, &r.Dropped, &r.Updated, &r.Orphaned, &r.Skipped, &r.Rejected} {
+	for _, m := range []*map[string]int64{&r.Status, &r.Failures, &r.Truncated, &r.Released, &r.ParseFails, &r.Dropped, &r.Updated, &r.Orphaned, &r.Skipped, &r.Refused, &r.Waiting, &r.Rejected} {
 		*m = maps.Clone(*m)
 	}
 	r.Poisonous, r.Down, r.Incomplete = slices.Clone(r.Poisonous), slices.Clone(r.Down), slices.Clone(r.Incomplete)

@@ -33,7 +33,8 @@ type hook struct {
 	down   bool
 	refuse map[string]int // title → status
 	docs   map[string]record
-	sent   int
+	sent   int // operations
+	asked  int // requests, those that were not served included
 }
 
 func serveHook(t *testing.T) *hook {
@@ -41,6 +42,7 @@ func serveHook(t *testing.T) *hook {
 	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
+		h.asked++
 		if h.down {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
@@ -114,11 +116,7 @@ func (x *targets) titles() map[string]map[string]string {
 	for _, h := range res.Hits {
 		out["main"][path(h.ID)] = strings.Join(h.Fields["title"], "|")
 	}
-	names, err := filepath.Glob(filepath.Join(x.dir, "jsonl", "*.jsonl"))
-	if err != nil {
-		x.t.Fatal(err)
-	}
-	for _, name := range slices.Sorted(slices.Values(names)) {
+	for _, name := range files(x.t, filepath.Join(x.dir, "jsonl")) {
 		b, err := os.ReadFile(name)
 		if err != nil {
 			x.t.Fatal(err)
@@ -128,11 +126,8 @@ func (x *targets) titles() map[string]map[string]string {
 			if err := json.Unmarshal([]byte(line), &op); err != nil {
 				x.t.Fatalf("%s: %q: %v", name, line, err)
 			}
-			if op.Op == "delete" {
-				delete(out["files"], path(op.ID))
-			} else {
-				out["files"][path(op.ID)] = strings.Join(op.Fields["title"], "|")
-			}
+			op.ID = path(op.ID)
+			op.apply(out["files"])
 		}
 	}
 	x.hook.mu.Lock()

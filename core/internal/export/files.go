@@ -36,7 +36,7 @@ type Files struct {
 // NewFiles returns a writer of the documents of the crawl in folder crawl. With dir "" it
 // only counts.
 func NewFiles(crawl, dir string, flat bool) *Files {
-	return &Files{dir: dir, flat: flat, src: source{dir: crawl}, counts: map[string]*MIMECount{}}
+	return &Files{dir: dir, flat: flat, src: newSource(crawl), counts: map[string]*MIMECount{}}
 }
 
 // Add writes the document of a capture.
@@ -51,7 +51,7 @@ func (f *Files) Add(c *query.Capture) error {
 	if f.dir == "" {
 		return nil
 	}
-	m, err := f.src.member(c.Segment, c.Fetch.WARC, c.Fetch.Offset, c.Fetch.Length)
+	m, err := f.src.Member(c.Segment, place(c.Fetch))
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.URL, err)
 	}
@@ -129,4 +129,4 @@ func (f *Files) Counts() []MIMECount {
 }
 
 // Close closes the segment's file that was read last.
-func (f *Files) Close() error { return f.src.close() }
+func (f *Files) Close() error { return f.src.Close() }

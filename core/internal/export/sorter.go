@@ -37,6 +37,9 @@ func (s *sorter) spill() error {
 		return fmt.Errorf("sort: %w", err)
 	}
 	s.runs = append(s.runs, f)
+	if err := os.Remove(f.Name()); err != nil { // nothing is left when the process is killed
+		return fmt.Errorf("sort: %w", err)
+	}
 	slices.Sort(s.lines)
 	w := bufio.NewWriter(f)
 	for _, l := range s.lines {
@@ -53,7 +56,7 @@ func (s *sorter) spill() error {
 func (s *sorter) close() error {
 	var errs []error
 	for _, f := range s.runs {
-		errs = append(errs, f.Close(), os.Remove(f.Name()))
+		errs = append(errs, f.Close())
 	}
 	s.runs = nil
 	return errors.Join(errs...)

@@ -77,7 +77,7 @@ func NewWARC(crawl string, o Options) (*WARC, error) {
 	if err == nil && len(old) > 0 {
 		err = fmt.Errorf("%s is there already; remove the files of that export, or choose another folder or prefix", old[0])
 	}
-	w := &WARC{o: o, src: source{dir: crawl}, index: sorter{dir: o.Dir, most: runBytes}}
+	w := &WARC{o: o, src: newSource(crawl), index: sorter{dir: o.Dir, most: runBytes}}
 	w.gz = gzip.NewWriter(&w.packed)
 	w.counts.Files = []string{}
 	return w, err
@@ -96,7 +96,7 @@ func (w *WARC) Add(c *query.Capture) error {
 	}
 	offset := w.set.warc.n
 	for _, m := range records {
-		if _, err := w.set.warc.Write(m.packed); err != nil {
+		if _, err := w.set.warc.Write(m.Packed); err != nil {
 			return err
 		}
 	}
@@ -112,7 +112,7 @@ func (w *WARC) Add(c *query.Capture) error {
 }
 
 // beside writes WAT, WET and index of an answer that was written at offset.
-func (w *WARC) beside(c *query.Capture, m member, offset int64) error {
+func (w *WARC) beside(c *query.Capture, m segment.Member, offset int64) error {
 	name := filepath.Base(w.set.warc.name)
 	at, id := m.Get("WARC-Date"), m.Get("WARC-Record-ID")
 	when, err := time.Parse(time.RFC3339, at)
@@ -151,7 +151,7 @@ func (w *WARC) beside(c *query.Capture, m member, offset int64) error {
 	return w.index.add(line)
 }
 
-func cdxj(c *query.Capture, m member, name string, offset int64, when time.Time) (string, error) {
+func cdxj(c *query.Capture, m segment.Member, name string, offset int64, when time.Time) (string, error) {
 	e := struct {
 		URL      string `json:"url"`
 		MIME     string `json:"mime,omitempty"`
@@ -162,7 +162,7 @@ func cdxj(c *query.Capture, m member, name string, offset int64, when time.Time)
 		Filename string `json:"filename"`
 	}{
 		URL: c.URL, MIME: c.Fetch.MIMEType, Digest: m.Get("WARC-Payload-Digest"),
-		Length: strconv.Itoa(len(m.packed)), Offset: strconv.FormatInt(offset, 10), Filename: name,
+		Length: strconv.Itoa(len(m.Packed)), Offset: strconv.FormatInt(offset, 10), Filename: name,
 	}
 	if c.Fetch.HTTP != 0 {
 		e.Status = strconv.Itoa(c.Fetch.HTTP)
@@ -262,5 +262,5 @@ func (w *WARC) Drop() error {
 		}
 		w.set = nil
 	}
-	return errors.Join(w.src.close(), w.index.close())
+	return errors.Join(w.src.Close(), w.index.close())
 }

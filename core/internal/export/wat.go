@@ -62,19 +62,19 @@ type (
 	}
 )
 
-func wat(c *query.Capture, m member, file string, offset int64) *watRecord {
+func wat(c *query.Capture, m segment.Member, file string, offset int64) *watRecord {
 	size := m.HeadLength + len(m.Block) + len("\r\n\r\n")
 	r := &watRecord{
 		Container: watContainer{Filename: file, Compressed: true, Offset: strconv.FormatInt(offset, 10), Gzip: map[string]string{
-			"Deflate-Length": strconv.Itoa(len(m.packed)), "Inflated-Length": strconv.Itoa(size), "Header-Length": "10", "Footer-Length": "8",
+			"Deflate-Length": strconv.Itoa(len(m.Packed)), "Inflated-Length": strconv.Itoa(size), "Header-Length": "10", "Footer-Length": "8",
 		}},
 		Envelope: watEnvelope{
 			Format: "WARC", HeaderLength: strconv.Itoa(m.HeadLength), BlockDigest: segment.Digest(m.Block), Length: strconv.Itoa(len(m.Block)),
 			Header: map[string]string{}, Payload: watPayload{Type: m.Get("Content-Type")},
 		},
 	}
-	if n := len(m.packed); n >= 8 { //nolint:mnd // a gzip member ends with checksum and length, RFC 1952
-		r.Container.Gzip["Inflated-CRC"] = strconv.FormatUint(uint64(binary.LittleEndian.Uint32(m.packed[n-8:])), 10)
+	if n := len(m.Packed); n >= 8 { //nolint:mnd // a gzip member ends with checksum and length, RFC 1952
+		r.Container.Gzip["Inflated-CRC"] = strconv.FormatUint(uint64(binary.LittleEndian.Uint32(m.Packed[n-8:])), 10)
 	}
 	for _, f := range m.Head {
 		r.Envelope.Header[f.Name] = f.Value

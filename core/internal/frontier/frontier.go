@@ -33,7 +33,17 @@ type Item[P any] struct {
 	Key     urlkey.Key
 	Queue   string // urlkey.QueueKey of the URL
 	Bytes   int64  // expected size, for Counts only; 0 when unknown
+	Pace    *Pace  // what holds for its host; nil is the configuration
 	Payload P
+}
+
+// Pace is how a host is to be asked instead of as the configuration says. A queue that
+// several hosts share goes by the longest delay and the fewest threads of those
+// that have been queued.
+type Pace struct {
+	Delay    time.Duration
+	HasDelay bool
+	Threads  int // 0: the configuration's
 }
 
 // Config holds the settings; comments name the Nutch property. Durations of 0
@@ -170,6 +180,7 @@ func (f *Frontier[P]) add(now time.Time, items []Item[P], front bool) (back []Re
 		if q.blockedUntil.After(now) {
 			back = append(back, Released[P]{it, ReasonBlocked, q.blockedUntil})
 		} else {
+			f.setPace(q, it.Pace)
 			q.put(it, front)
 			f.queued++
 			f.bytes += it.Bytes
@@ -279,14 +290,19 @@ func (f *Frontier[P]) leave(it Item[P], now time.Time, requested bool) *queue[P]
 func (f *Frontier[P]) SetDelay(name string, d time.Duration, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.cfg.ThreadsPerQueue > 1 {
+	q := f.queue(name)
+	if f.threads(q) > 1 {
+		f.place(q, now)
 		return
 	}
 	if d > 0 {
-		d = max(d, f.cfg.MinCrawlDelay)
+		least := f.cfg.MinCrawlDelay
+		if q.pace.HasDelay {
+			least = q.pace.Delay
+		}
+		d = max(d, least)
 	}
 	d = max(d, 0)
-	q := f.queue(name)
 	if q.delay != d {
 		q.delay = d
 		q.notBefore(f.first(q))
@@ -385,7 +401,7 @@ func (f *Frontier[P]) place(q *queue[P], now time.Time) {
 	var to *byTime[P]
 	at := q.at
 	switch {
-	case q.len() > 0 && q.inFlight < f.cfg.ThreadsPerQueue:
+	case q.len() > 0 && q.inFlight < f.threads(q):
 		to, at = &f.waiting, latest(latest(q.next, q.heldUntil), q.used)
 	case q.len() == 0 && q.inFlight == 0:
 		to, at = &f.idle, latest(latest(q.next, q.heldUntil), q.blockedUntil)

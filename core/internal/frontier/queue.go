@@ -28,6 +28,7 @@ type queue[P any] struct {
 	given        int           // items Next returned
 	failures     int           // in a row
 	delay        time.Duration // robots.txt's; 0: the configured one
+	pace         Pace          // of the items that were queued
 	next         time.Time     // no request before this
 	asked        time.Time     // end of the last request; zero: none yet
 	used         time.Time     // last time Next took an item
@@ -107,15 +108,52 @@ func (f *Frontier[P]) first(q *queue[P]) time.Time {
 	return latest(t, q.backoffUntil)
 }
 
+// threads returns how many requests of q may be under way.
+func (f *Frontier[P]) threads(q *queue[P]) int {
+	if q.pace.Threads > 0 {
+		return q.pace.Threads
+	}
+	return f.cfg.ThreadsPerQueue
+}
+
 // delay returns the delay of q without back-off.
 func (f *Frontier[P]) delay(q *queue[P]) time.Duration {
+	many := f.threads(q) > 1
 	switch {
-	case f.cfg.ThreadsPerQueue > 1:
-		return f.cfg.MinDelay
-	case q.delay > 0:
+	case q.delay > 0 && !many:
 		return q.delay
+	case q.pace.HasDelay:
+		return q.pace.Delay
+	case many:
+		return f.cfg.MinDelay
 	}
 	return f.cfg.Delay
+}
+
+// setPace makes q go by p, too. What is known of finished requests counts with the
+// new delay.
+func (f *Frontier[P]) setPace(q *queue[P], p *Pace) {
+	if p == nil {
+		return
+	}
+	before := q.pace
+	if p.HasDelay && (!q.pace.HasDelay || p.Delay > q.pace.Delay) {
+		q.pace.Delay, q.pace.HasDelay = p.Delay, true
+	}
+	if p.Threads > 0 && (q.pace.Threads == 0 || p.Threads < q.pace.Threads) {
+		q.pace.Threads = p.Threads
+	}
+	if q.pace == before {
+		return
+	}
+	if q.delay > 0 && q.pace.HasDelay {
+		q.delay = max(q.delay, q.pace.Delay)
+	}
+	if q.inFlight == 0 && q.given == 0 {
+		q.next = f.first(q) // a shorter delay than the configured one counts from the start, too
+	} else {
+		q.notBefore(f.first(q))
+	}
 }
 
 // backoff returns BackoffDelay × 2^(n−1), at most MaxBackoff.
@@ -314,7 +352,7 @@ func (f *Frontier[P]) Waits(now time.Time) []Wait {
 		switch {
 		case q.heldUntil.After(now):
 			why = WaitHeld
-		case q.inFlight >= f.cfg.ThreadsPerQueue:
+		case q.inFlight >= f.threads(q):
 			why = WaitBusy
 		case q.backoffUntil.After(now) && q.failures > 0:
 			why = WaitBackoff

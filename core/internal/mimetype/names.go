@@ -38,6 +38,18 @@ func textName(ext string) string {
 		return "application/atom+xml"
 	case ".json":
 		return jsonType
+	case ".jsonld":
+		return "application/ld+json"
+	case ".geojson":
+		return "application/geo+json"
+	case ".jsonl", ".ndjson":
+		return "application/jsonl"
+	case ".yaml", ".yml":
+		return "application/yaml"
+	case ".toml":
+		return "application/toml"
+	case ".tsv":
+		return "text/tab-separated-values"
 	case ".js", ".mjs":
 		return "text/javascript"
 	case ".css":

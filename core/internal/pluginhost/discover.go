@@ -30,14 +30,18 @@ type Found struct {
 	*manifest.Manifest
 	// Replaces says that this folder plugin stands in for the built-in of its id.
 	Replaces bool
+	// Err says why a folder plugin's program can't be started, such as that it is not built
+	// yet: a mistake only where the plugin is chosen.
+	Err error
 }
 
 // Discover reads the manifests of the built-ins and of the plugins in folders:
 // each sub-folder with a plugin.hcl is a plugin, and so is a folder that holds
 // one itself. It returns the plugins by id and every problem it met; a plugin
-// with a problem is left out. A folder plugin with a built-in's id replaces it;
-// two folder plugins of the same id are a problem. A folder that does not exist
-// is a problem only when it is not optional.
+// with a problem is left out, except one whose program is not there (Found.Err).
+// A folder plugin with a built-in's id replaces it; two folder plugins of the same
+// id are a problem. A folder that does not exist is a problem only when it is not
+// optional.
 func Discover(builtins []Builtin, folders []string, optional func(folder string) bool) ([]Found, []error) {
 	found := map[string]Found{}
 	var errs []error
@@ -74,7 +78,8 @@ func Discover(builtins []Builtin, folders []string, optional func(folder string)
 				errs = append(errs, fault.Errorf(fault.Invalid, "%s: plugin %s is already in %s", m.File, m.ID, prev.File))
 				continue
 			}
-			found[m.ID] = Found{Manifest: m, Replaces: ok}
+			_, err = host.Program(m)
+			found[m.ID] = Found{Manifest: m, Replaces: ok, Err: err}
 		}
 	}
 	out := make([]Found, 0, len(found))
@@ -105,8 +110,30 @@ func manifests(folder string) ([]string, error) {
 	return files, nil
 }
 
-// readFolder reads a folder plugin's manifest and checks that its command is
-// there.
+// Strays returns the sub-folders of a plugin folder that are no plugins, as they have no
+// plugin.hcl; hidden ones are not meant to be.
+func Strays(folder string) []string {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil // Discover tells
+	}
+	var out []string
+	for _, e := range entries {
+		if e.Name() == manifestName {
+			return nil // the folder is a plugin itself
+		}
+		name := filepath.Join(folder, e.Name())
+		if st, err := os.Stat(name); err != nil || !st.IsDir() || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(name, manifestName)); errors.Is(err, os.ErrNotExist) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// readFolder reads a folder plugin's manifest.
 func readFolder(file string) (*manifest.Manifest, error) {
 	abs, err := filepath.Abs(file)
 	if err != nil {
@@ -124,8 +151,5 @@ func readFolder(file string) (*manifest.Manifest, error) {
 		return nil, fault.New(fault.Invalid, err)
 	}
 	m.File = abs
-	if _, err := host.Program(m); err != nil {
-		return nil, err
-	}
 	return m, nil
 }

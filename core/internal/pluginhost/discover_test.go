@@ -62,6 +62,10 @@ func TestDiscover(t *testing.T) {
 	}, []string{dir, single, filepath.Join(dir, "missing"), "optional"}, func(f string) bool { return f == "optional" })
 	var got []string
 	for _, f := range found {
+		if f.Err != nil {
+			errs = append(errs, f.Err)
+			continue
+		}
 		got = append(got, fmt.Sprint(f.ID, " ", f.File != "", " ", f.Replaces))
 	}
 	want := []string{

@@ -5,6 +5,7 @@ package pluginhost
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,8 +16,11 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
+
 	"github.com/gonutch/crawler/sdk/extension/urlfilter"
 	"github.com/gonutch/crawler/sdk/fault"
+	"github.com/gonutch/crawler/sdk/manifest"
 )
 
 func TestDo(t *testing.T) {
@@ -75,6 +79,19 @@ func TestLost(t *testing.T) {
 	}
 }
 
+// TestConnectionLost: a process that lives but is not to be reached is ended, and the reason is told.
+func TestConnectionLost(t *testing.T) {
+	_, p := newHost(t, Options{}, nil)
+	err := p.Do(t.Context(), 1, func(context.Context, grpc.ClientConnInterface) error { return fault.Errorf(fault.Shutdown, "go away") })
+	var lost *LostError
+	if !errors.As(err, &lost) || lost.Reason != Crashed || lost.Detail != "killed, connection lost: go away" {
+		t.Errorf("got %v", err)
+	}
+	if _, err := ask(t.Context(), p, "x"); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestMemory(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector alone takes more memory than the limit")
@@ -130,13 +147,53 @@ func TestStartFailures(t *testing.T) {
 	} {
 		t.Run(c.start, func(t *testing.T) {
 			t.Parallel()
-			h, p := newHost(t, Options{StartTimeout: 400 * time.Millisecond, BackoffMin: time.Millisecond}, map[string]string{"start": c.start})
+			opts := Options{BackoffMin: time.Millisecond}
+			if c.start == "slow" {
+				opts.StartTimeout = 400 * time.Millisecond
+			}
+			h, p := newHost(t, opts, map[string]string{"start": c.start})
 			err := h.Start(t.Context(), []string{"urlfilter-chaos"})
 			if err == nil || !strings.Contains(err.Error(), c.want) || !errors.Is(err, ErrStopped) || fault.KindOf(err) != c.kind {
 				t.Errorf("got %v (%v)", err, fault.KindOf(err))
 			}
 			if _, err := ask(t.Context(), p, "x"); !errors.Is(err, ErrStopped) {
 				t.Errorf("call afterwards: %v", err)
+			}
+		})
+	}
+}
+
+// TestGreetings: what comes on standard output instead of the handshake line is shown, once, with
+// what to do; nothing is tried again for it.
+func TestGreetings(t *testing.T) {
+	for name, c := range map[string]struct {
+		script, want string
+		kind         fault.Kind
+	}{
+		"words":      {"echo 'Hello, I am a plugin!'; sleep 600", `the first line of its standard output is "Hello, I am a plugin!"; nothing may come before the handshake line`, fault.Permanent},
+		"no newline": {"printf 'ready '; echo '1|1|unix|/nosuch|grpc|'; sleep 600", `the first line of its standard output is "ready 1|1|unix|/nosuch|grpc|"`, fault.Permanent},
+		"binary":     {"head -c 300000 /dev/zero; echo; sleep 600", `the first line of its standard output is "\x00\x00`, fault.Permanent},
+		"silent":     {"sleep 600", "no answer within 400ms after the start (its standard output brought no handshake line)", fault.Transient},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			source := fmt.Sprintf("id = \"urlfilter-shell\"\nname = \"Shell\"\nversion = \"1\"\napi = 1\ncommand = [\"sh\", \"-c\", %q]\nprovide \"urlfilter\" {}\n", c.script)
+			m, err := manifest.Read(filepath.Join(t.TempDir(), "plugin.hcl"), []byte(source))
+			if err != nil {
+				t.Fatal(err)
+			}
+			opts := Options{BackoffMin: time.Millisecond}
+			if name == "silent" {
+				opts.StartTimeout = 400 * time.Millisecond
+			}
+			h, err := New(opts, list(m), chaosSettings(nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = h.Close(context.WithoutCancel(t.Context())) }()
+			err = h.Start(t.Context(), []string{m.ID})
+			if err == nil || !strings.Contains(err.Error(), c.want) || len(err.Error()) > 1000 || fault.KindOf(err) != c.kind {
+				t.Errorf("got %v (%v)", err, fault.KindOf(err))
 			}
 		})
 	}
@@ -348,7 +405,7 @@ func TestDescendants(t *testing.T) {
 			} else if _, err := ask(t.Context(), p, "crash:"); !IsLost(err) {
 				t.Fatal(err)
 			}
-			waitDead(t, strings.Fields(kids), 2*time.Second)
+			waitDead(t, strings.Fields(kids), 5*time.Second)
 		})
 	}
 }

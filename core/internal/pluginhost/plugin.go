@@ -158,9 +158,13 @@ func (p *Plugin) set(cur *process, err error) {
 	p.changed = make(chan struct{})
 }
 
-// fail ends the plugin for good.
-func (p *Plugin) fail(err error) {
-	p.host.log.Error("plugin given up", "plugin", p.id, "error", err)
+// fail ends the plugin for good. Who waits for its first start is told by the error.
+func (p *Plugin) fail(err error, everRan bool) {
+	if everRan {
+		p.host.log.Error("plugin given up", "plugin", p.id, "error", err)
+	} else {
+		p.host.log.Debug("plugin given up", "plugin", p.id, "error", err)
+	}
 	p.set(nil, err)
 }
 
@@ -189,7 +193,7 @@ func (p *Plugin) supervise(ctx context.Context) {
 			}
 			k := fault.KindOf(err)
 			if k == fault.Invalid || k == fault.Denied || k == fault.Permanent && !everRan || starts >= limit {
-				p.fail(stopped(err, "%v", err))
+				p.fail(stopped(err, "%v", err), everRan)
 				return
 			}
 			p.host.log.Warn("start failed", "plugin", p.id, "error", err)
@@ -217,7 +221,7 @@ func (p *Plugin) supervise(ctx context.Context) {
 			deaths++
 		}
 		if deaths >= p.host.opts.MaxCrashes {
-			p.fail(stopped(lost, "plugin %s died %d times in a row without completing a record; the last time it %s: %s", p.id, deaths, lost.Reason, lost.Detail))
+			p.fail(stopped(lost, "plugin %s died %d times in a row without completing a record; the last time it %s: %s", p.id, deaths, lost.Reason, lost.Detail), everRan)
 			return
 		}
 		p.pause(ctx, deaths)

@@ -255,11 +255,20 @@ func (pr *process) discard(err error) error {
 	}
 	pr.cleanUp()
 	text, _ := pr.logs.epitaph()
-	switch {
+	line, greeted := pr.runner.greeted()
+	switch { // go-plugin's words for these don't help
 	case fault.Is(err, fault.Invalid) || fault.Is(err, fault.Denied):
 		return err
-	case ended != "": // go-plugin's words for it don't help
+	case ended != "":
 		err = fault.Errorf(fault.Transient, "it ended before it was ready (%s)", ended)
+		if text == "" && !greeted && line != "" {
+			text = clip(line)
+		}
+	case pr.runner.pid == 0: // it could not even be executed
+	case line == "":
+		err = fault.Errorf(fault.Transient, "its standard output brought no handshake line")
+	case !greeted:
+		err = fault.Errorf(fault.Permanent, "the first line of its standard output is %.100q; nothing may come before the handshake line, what a plugin has to tell goes to standard error", line)
 	}
 	if text != "" {
 		err = fmt.Errorf("%w; it said: %s", err, text)
@@ -366,6 +375,9 @@ func (pr *process) lost() *LostError {
 		e.Reason = OutOfMemory
 	}
 	end := strings.TrimPrefix(pr.runner.state.String(), "signal: ")
+	if e.Detail != "" && !memory && pr.runner.endedItself() == "" {
+		end += ", " + e.Detail // the signal was ours
+	}
 	switch {
 	case text == "":
 		e.Detail = end

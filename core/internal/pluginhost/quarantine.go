@@ -121,7 +121,7 @@ func (p *Plugin) occupy(ctx context.Context, c *cell) (*process, error) {
 		case p.host.closed():
 		case attempt >= p.host.opts.MaxCrashes:
 			err = stopped(err, "quarantine: %v", err)
-			p.fail(err)
+			p.fail(err, true)
 			return nil, err
 		default:
 			p.host.log.Warn("start for quarantine failed", "plugin", p.id, "error", err)
@@ -137,7 +137,7 @@ func (p *Plugin) poison(e *PoisonError) error {
 	p.host.log.Warn("poisonous record", "plugin", p.id, "reason", e.Last.Reason, "error", e.Last.Detail)
 	if int(n) >= poisonFactor*p.host.opts.MaxCrashes {
 		err := stopped(e.Last, "plugin %s: %d records in a row are poisonous and none was completed; on the last it %s: %s", p.id, n, e.Last.Reason, e.Last.Detail)
-		p.fail(err)
+		p.fail(err, true)
 		return err
 	}
 	return fault.New(fault.Permanent, e)

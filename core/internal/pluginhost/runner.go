@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -40,6 +41,7 @@ type runner struct {
 	exited         chan struct{} // closed when the process is reaped and its group killed
 	mu             sync.Mutex
 	reaped, killed bool
+	greeting       []byte           // first line of standard output, nil before it came
 	state          *os.ProcessState // after exited
 }
 
@@ -117,12 +119,21 @@ func (r *runner) readStdout(hello *io.PipeWriter) {
 		return
 	}
 	line = bytes.Clone(line)
+	r.mu.Lock()
+	r.greeting = line
+	r.mu.Unlock()
 	go func() {
 		_, _ = hello.Write(line)
 		_ = hello.Close()
 	}()
 	r.logs.read(br, "stdout")
 }
+
+// sweeps and sweepPause bound the search for what a process leaves behind.
+const (
+	sweeps     = 100
+	sweepPause = 10 * time.Millisecond
+)
 
 // wait ends everything the process leaves behind, then reaps it.
 func (r *runner) wait() {
@@ -136,7 +147,10 @@ func (r *runner) wait() {
 	r.reaped = true
 	r.state = r.cmd.ProcessState
 	r.mu.Unlock()
-	killAll(map[int]bool{r.pid: true}, r.mark, since)
+	// One look at all processes can miss one that is just being started, so looks go on until nothing is found.
+	for n := 0; n < sweeps && killAll(map[int]bool{r.pid: true}, r.mark, since) > 0; n++ {
+		time.Sleep(sweepPause)
+	}
 	r.guard.remove(r.pid)
 	_ = r.lifeline.Close()
 	deadline := time.Now().Add(drainTime)
@@ -155,6 +169,17 @@ func (r *runner) endedItself() string {
 		return ""
 	}
 	return r.state.String()
+}
+
+// greeted returns the first line of standard output, and whether it is of the form of
+// go-plugin's handshake.
+func (r *runner) greeted() (line string, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	line = string(bytes.TrimSpace(r.greeting))
+	fields := strings.Split(line, "|")
+	_, err := strconv.Atoi(fields[0])
+	return line, err == nil && len(fields) >= 4 //nolint:mnd // CORE|APP|NETWORK|ADDRESS and more
 }
 
 // Kill implements go-plugin's AttachedRunner: SIGKILL to the process group. It

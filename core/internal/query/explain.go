@@ -2,8 +2,10 @@ package query
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -46,6 +48,8 @@ type Explanation struct {
 	History  []Visit        `json:"history,omitempty"`
 	Document *DocumentState `json:"document,omitempty"` // what indexing makes of it now; nil when it was never fetched
 	Queue    *QueuePlace    `json:"queue,omitempty"`
+	Sheets   []SheetValue   `json:"sheets,omitempty"` // what sheets set for its host
+	Fresh    *TargetState   `json:"freshnessTarget,omitempty"`
 	Will     []string       `json:"will"` // what happens next, in order
 }
 
@@ -73,6 +77,9 @@ type Visit struct {
 	Round   int        `json:"round"`
 	Fetch   *Fetched   `json:"fetch,omitempty"`
 	Parse   *ParseData `json:"parse,omitempty"`
+	// Remarks are what the protocol plugin had to say of the page, by subject: the
+	// headers X-Crawler-… that it added.
+	Remarks map[string]string `json:"remarks,omitempty"`
 }
 
 // DocumentState is what the index step makes of the page now.
@@ -118,7 +125,7 @@ func explain(ctx context.Context, s *Source, q ExplainQuery) (*Explanation, erro
 		}
 		e.URLAnswer = *about
 	}
-	for _, f := range []func(context.Context, *Source) error{e.robots, e.scopes, e.history, e.document, e.place} {
+	for _, f := range []func(context.Context, *Source) error{e.robots, e.sheets, e.scopes, e.history, e.document, e.place} {
 		if err := f(ctx, s); err != nil {
 			return nil, err
 		}
@@ -145,7 +152,7 @@ func (e *Explanation) steps(ctx context.Context, s *Source) error {
 
 // robots judges by the robots.txt that is kept, as the fetch step would.
 func (e *Explanation) robots(_ context.Context, s *Source) error {
-	cfg, err := fetch.LoadConfig(s.Crawl.Config)
+	cfg, err := fetch.LoadConfig(s.Crawl.Config, nil)
 	if err != nil {
 		return err
 	}
@@ -228,10 +235,31 @@ func (e *Explanation) history(ctx context.Context, s *Source) error {
 		if p != nil {
 			v.Parse = parseData(p)
 		}
+		if v.Remarks, err = s.remarks(m.ID, key); err != nil {
+			return err
+		}
 		e.History = append(e.History, v)
 	}
 	slices.SortStableFunc(e.History, func(a, b Visit) int { return a.Fetch.FetchTime.Compare(b.Fetch.FetchTime) })
 	return nil
+}
+
+// remarks reads those of a fetch.
+func (s *Source) remarks(seg string, key urlkey.Key) (map[string]string, error) {
+	c, err := s.Crawl.Segs.GetContent(seg, key)
+	if errors.Is(err, segment.ErrNoContent) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for name := range c.Headers {
+		if subject, ok := strings.CutPrefix(name, "X-Crawler-"); ok {
+			out[subject] = c.Headers.First(name)
+		}
+	}
+	return out, nil
 }
 
 // document runs the page through the index step, which sends nothing.
@@ -284,7 +312,13 @@ func (e *Explanation) place(_ context.Context, s *Source) error {
 	if g.Mode == "domain" {
 		mode = urlkey.ByDomain
 	}
-	e.Queue = &QueuePlace{Queue: urlkey.QueueKey(e.URL, mode, ""), Ahead: p.Ahead, Equal: p.Equal, SameHost: p.Queue, More: p.More, MaxCount: max(g.MaxCount, 0)}
+	most := max(g.MaxCount, 0)
+	for _, v := range e.Sheets {
+		if n, err := strconv.Atoi(v.Value); v.Setting == "max_count" && err == nil {
+			most = n
+		}
+	}
+	e.Queue = &QueuePlace{Queue: urlkey.QueueKey(e.URL, mode, ""), Ahead: p.Ahead, Equal: p.Equal, SameHost: p.Queue, More: p.More, MaxCount: most}
 	return nil
 }
 

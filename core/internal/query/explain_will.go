@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gonutch/crawler/core/internal/urlkey"
 	"github.com/gonutch/crawler/sdk/model"
 )
 
@@ -112,6 +113,10 @@ func (e *Explanation) willFetch(s *Source, say sayer) {
 	}
 	switch e.Next {
 	case "leased":
+		if f, err := s.Crawl.Segs.GetFetch(e.Leased, urlkey.FromURL(e.URL)); err == nil && f != nil {
+			say("it was fetched in segment %s: its outcome is applied by the crawl that runs, or else by the next run or updatedb", e.Leased)
+			return
+		}
 		say("it is in the fetch list of segment %s: the crawl that runs, or else the next run, fetches it", e.Leased)
 	case "waiting":
 		say("it is not fetched before %s%s", clock(r.FetchTime), e.whyThen())
@@ -119,6 +124,10 @@ func (e *Explanation) willFetch(s *Source, say sayer) {
 		h := e.Host.Holds[0]
 		say("it is due, but %s is held back until %s: %s", h.Queue, clock(h.Until), h.Reason)
 	case "due":
+		if v := e.sheetValue("max_count"); v != nil && v.Value == "0" {
+			say("it is due, but sheet %q (%s) takes no URL of its host", v.Sheet, v.Place)
+			return
+		}
 		say("it is due%s", e.placeText())
 	}
 	if scheme, ok := served(s, e.URL); !ok {
@@ -126,6 +135,9 @@ func (e *Explanation) willFetch(s *Source, say sayer) {
 		return
 	}
 	e.willRobots(say, "")
+	if v := e.sheetValue("crawl_delay"); v != nil {
+		say("sheet %q wants %s between two requests to its host", v.Sheet, v.Value)
+	}
 	if e.Host != nil && e.Host.DelaySeconds > 0 {
 		say("robots.txt asks for %gs between two requests to its host", e.Host.DelaySeconds)
 	}
@@ -148,7 +160,29 @@ func (e *Explanation) whyThen() string {
 	case r.PrevFetchTime.IsZero():
 		return ""
 	}
-	return fmt.Sprintf(": fetched %s, interval %s", clock(r.PrevFetchTime), span(r.IntervalSeconds))
+	text := fmt.Sprintf(": fetched %s, interval %s", clock(r.PrevFetchTime), span(r.IntervalSeconds))
+	f := r.Freshness
+	switch {
+	case f == nil || e.Fresh == nil:
+	case f.Visits == 0:
+		text += fmt.Sprintf(", as nobody knows yet how often it changes (freshness %q wants a mean age of %v)", f.Target, e.Fresh.Wanted)
+	default:
+		text += fmt.Sprintf(", as it changes about %.3g times a day and freshness %q wants a mean age of %v", f.ChangesPerDay, f.Target, e.Fresh.Wanted)
+	}
+	if f != nil && e.Fresh != nil && e.Fresh.Stretch > 0 {
+		text += fmt.Sprintf(", lengthened %.3g times to keep its budget of %g visits a day", e.Fresh.Stretch, e.Fresh.Budget)
+	}
+	return text
+}
+
+// sheetValue returns what a sheet sets, or nil.
+func (e *Explanation) sheetValue(key string) *SheetValue {
+	for i := range e.Sheets {
+		if e.Sheets[i].Setting == key {
+			return &e.Sheets[i]
+		}
+	}
+	return nil
 }
 
 func (e *Explanation) placeText() string {

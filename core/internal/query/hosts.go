@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,7 +20,9 @@ import (
 // HostsQuery chooses hosts of the HostDB.
 type HostsQuery struct {
 	Host string `json:"host,omitempty"` // only this one
-	Expr string `json:"expr,omitempty"` // true for the host (see hostVariables)
+	// Expr is true for the host (see hostdb.Variables). A host for which it fails, as it may
+	// lack a figure, is left out; it is an error to fail for all.
+	Expr string `json:"expr,omitempty"`
 }
 
 // HostRow is what the HostDB holds of a host.
@@ -30,7 +33,13 @@ type HostRow struct {
 	DelaySeconds  float64        `json:"crawlDelaySeconds,omitempty"`
 	HeldUntil     time.Time      `json:"heldUntil,omitzero"`
 	HeldFor       string         `json:"heldFor,omitempty"`
+	DNSFailures   int            `json:"dnsFailures,omitempty"`
+	LastCheck     time.Time      `json:"lastCheck,omitzero"` // of the name's addresses
+	Score         float64        `json:"score,omitempty"`
+	Homepage      string         `json:"homepage,omitempty"`
 	Metadata      model.Metadata `json:"metadata,omitempty"`
+	// PassedAt is set when only URLs are counted that passed normalizers and filters then.
+	PassedAt time.Time `json:"passedAt,omitzero"`
 }
 
 // Hosts lists the HostDB: "readhostdb".
@@ -44,25 +53,39 @@ func hosts(ctx context.Context, s *Source, q HostsQuery, f func(HostRow) error) 
 			return fault.Errorf(fault.Invalid, "expr: %w", err)
 		}
 	}
+	var failed error // of the expression, the first
+	tried, failures := 0, 0
 	row := func(host string, c hostdb.Counts, rec *hostdb.Record) error {
-		h := HostRow{HostCount: hostCount(host, c)}
+		h := HostRow{HostCount: hostCount(host, rec.Counted(c))}
 		if rec != nil {
 			h.FailuresInRow, h.LastRequest, h.DelaySeconds = rec.Failures, rec.LastRequest, rec.Delay.Seconds()
 			h.HeldUntil, h.HeldFor, h.Metadata = rec.HoldUntil, rec.HoldReason, rec.Metadata
+			h.DNSFailures, h.LastCheck, h.Score, h.Homepage = rec.DNSFailures, rec.Checked, score(rec.Score), rec.Homepage
+			if rec.Passed != nil {
+				h.PassedAt = rec.Passed.At
+			}
 		}
 		if program != nil {
-			yes, err := program.Run(hostVariables(&h))
+			yes, err := program.Run(hostdb.Variables(host, c, rec))
+			tried++
 			if err != nil {
-				return fault.Errorf(fault.Invalid, "expr at %s: %w", host, err)
+				failures++
+				if failed == nil {
+					failed = fault.Errorf(fault.Invalid, "expr at %s: %w", host, err)
+				}
 			}
-			if !yes {
-				return nil
+			if err != nil || !yes {
+				return nil //nolint:nilerr // documented: the host is left out
 			}
 		}
 		return f(h)
 	}
 	if q.Host == "" {
-		return s.Crawl.Hosts.Each(ctx, row)
+		err := s.Crawl.Hosts.Each(ctx, row)
+		if err == nil && failures == tried {
+			err = failed
+		}
+		return err
 	}
 	c, err := s.Crawl.Hosts.Counts(q.Host)
 	if err != nil {
@@ -75,21 +98,7 @@ func hosts(ctx context.Context, s *Source, q HostsQuery, f func(HostRow) error) 
 	if rec == nil && len(c.URLs) == 0 && c.Requests == 0 {
 		return nil
 	}
-	return row(q.Host, c, rec)
-}
-
-// hostVariables are what an expression about a host may name; the first are
-// Nutch's.
-func hostVariables(h *HostRow) map[string]any {
-	n := func(s model.Status) int64 { return h.Status[s.String()] }
-	v := map[string]any{
-		"host": h.Host, "unfetched": n(model.StatusDBUnfetched), "fetched": n(model.StatusDBFetched), "gone": n(model.StatusDBGone),
-		"redirTemp": n(model.StatusDBRedirTemp), "redirPerm": n(model.StatusDBRedirPerm), "notModified": n(model.StatusDBNotModified),
-		"numRecords": h.Total, "ok": n(model.StatusDBFetched) + n(model.StatusDBNotModified), "failures": h.Failures,
-		"duplicate": n(model.StatusDBDuplicate), "requests": h.Requests, "bytes": h.Bytes, "failuresInRow": h.FailuresInRow,
-		"crawlDelay": h.DelaySeconds, "domain": urlkey.Domain("http://" + h.Host + "/"), "metadata": jexl.Firsts(h.Metadata),
-	}
-	return v
+	return errors.Join(row(q.Host, c, rec), failed)
 }
 
 // TotalsQuery asks for the CrawlDB's records by some part of their URLs or of

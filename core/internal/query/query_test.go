@@ -44,7 +44,7 @@ func crawled(t *testing.T) (*crawl.Crawl, string) {
 	root := strings.TrimSuffix(site.URL("/"), "/")
 	host := fmt.Sprintf("%q", strings.TrimPrefix(root, "http://"))
 	c := open(t, "http.allow_private=["+host+"]")
-	settings, err := cycle.LoadConfig(c.Config)
+	settings, err := cycle.LoadConfig(c.Config, c.Rules)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"container/heap"
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"regexp"
 	"slices"
@@ -22,7 +21,7 @@ type RecordsQuery struct {
 	Regex  string  `json:"regex,omitempty"`  // the whole URL must match
 	Status string  `json:"status,omitempty"` // name, such as db_fetched
 	Retry  int     `json:"retry,omitempty"`  // at least so many retries
-	Expr   string  `json:"expr,omitempty"`   // true for the record (see Variables)
+	Expr   string  `json:"expr,omitempty"`   // true for the record (see crawldb.Variables)
 	Sample float64 `json:"sample,omitempty"` // share of what is left, 0 to 1; 0 is all
 }
 
@@ -89,7 +88,7 @@ func (q RecordsQuery) filter() (func(url string, r *crawldb.Record) (bool, error
 			return false, nil
 		}
 		if program != nil {
-			yes, err := program.Run(Variables(url, r))
+			yes, err := program.Run(crawldb.Variables(url, r))
 			if err != nil {
 				return false, fault.Errorf(fault.Invalid, "expr at %s: %w", url, err)
 			}
@@ -124,26 +123,6 @@ func statusNamed(name string) (model.Status, bool) {
 		}
 	}
 	return 0, false
-}
-
-// Variables are what an expression about a record may name, Nutch's names first
-// (times in milliseconds since 1970, as there); meta keys with signs other than letters,
-// digits and _ are in metadata only.
-func Variables(url string, r *crawldb.Record) map[string]any {
-	d := &r.Datum
-	v := map[string]any{
-		"url": url, "status": d.Status.String(), "fetchTime": d.FetchTime.UnixMilli(), "modifiedTime": d.ModifiedTime.UnixMilli(),
-		"retries": d.Retries, "interval": int64(d.Interval.Seconds()), "score": score(d.Score), "signature": fmt.Sprintf("%x", d.Signature),
-		"statusCode": int(d.Status), "http": d.ProtocolStatus.HTTP, "protocol": d.ProtocolStatus.Code.String(), "host": urlkey.Host(url),
-		"domain": urlkey.Domain(url), "segment": d.Segment, "metadata": jexl.Firsts(d.Metadata),
-	}
-	for k, x := range jexl.Firsts(d.Metadata) {
-		name := strings.NewReplacer("-", "_", ".", "_").Replace(k)
-		if v[name] == nil {
-			v[name] = x
-		}
-	}
-	return v
 }
 
 // TopQuery asks for the records with the highest scores.

@@ -87,7 +87,7 @@ func (s *Source) openWriter(ctx context.Context, w chain.WriterConfig) error {
 	if s.opened[w.Name] {
 		return nil
 	}
-	if _, err := s.Crawl.Chains.OpenWriters(ctx, []chain.WriterConfig{w}); err != nil {
+	if _, err := s.Crawl.OpenWriters(ctx, []chain.WriterConfig{w}); err != nil {
 		return err
 	}
 	if s.opened == nil {

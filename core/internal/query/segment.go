@@ -95,14 +95,25 @@ func (s *Source) segment(m *segment.Meta) Segment {
 type PageQuery struct {
 	Segment string `json:"segment"`
 	URL     string `json:"url"`
-	// Parts to leave out.
+	Without
+	// Attachment names something kept beside the document, to be had whole.
+	Attachment string `json:"attachment,omitempty"`
+}
+
+// Without are the parts of a segment to leave out.
+type Without struct {
 	NoContent   bool `json:"no_content,omitempty"`
 	NoFetch     bool `json:"no_fetch,omitempty"`
 	NoGenerate  bool `json:"no_generate,omitempty"`
+	NoParse     bool `json:"no_parse,omitempty"` // the outlinks
 	NoParseData bool `json:"no_parse_data,omitempty"`
 	NoParseText bool `json:"no_parse_text,omitempty"`
-	// Attachment names something kept beside the document, to be had whole.
-	Attachment string `json:"attachment,omitempty"`
+}
+
+// DumpQuery asks for everything that a segment has.
+type DumpQuery struct {
+	Segment string `json:"segment"`
+	Without
 }
 
 // PageAnswer is what a segment has of one URL; parts that are not there or not
@@ -200,11 +211,25 @@ func page(_ context.Context, s *Source, q PageQuery) (*PageAnswer, error) {
 		return nil, err
 	}
 	key := urlkey.FromURL(q.URL)
-	a := &PageAnswer{URL: q.URL, Segment: m.ID}
-	if !q.NoGenerate {
-		h, ok, err := s.Crawl.DB.Hint(m.ID, key)
-		if err != nil {
+	a, f, err := s.page(m.ID, key, q.URL, q.Without)
+	if err != nil {
+		return nil, err
+	}
+	if f != nil && q.Attachment != "" {
+		if a.Attachment, _, err = s.Crawl.Segs.Attachment(m.ID, f, q.Attachment); err != nil && !errors.Is(err, segment.ErrNoContent) {
 			return nil, err
+		}
+	}
+	return a, nil
+}
+
+// page gathers what a segment has of a URL.
+func (s *Source) page(seg string, key urlkey.Key, url string, q Without) (*PageAnswer, *segment.Fetch, error) {
+	a := &PageAnswer{URL: url, Segment: seg}
+	if !q.NoGenerate {
+		h, ok, err := s.Crawl.DB.Hint(seg, key)
+		if err != nil {
+			return nil, nil, err
 		}
 		if ok {
 			a.Generate = &Generated{
@@ -213,31 +238,51 @@ func page(_ context.Context, s *Source, q PageQuery) (*PageAnswer, error) {
 			}
 		}
 	}
-	f, err := s.Crawl.Segs.GetFetch(m.ID, key)
+	f, err := s.Crawl.Segs.GetFetch(seg, key)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if f != nil && !q.NoFetch {
 		a.Fetch = fetched(f)
 	}
 	if f != nil && !q.NoContent {
-		if a.Content, err = s.content(m.ID, key); err != nil {
-			return nil, err
+		if a.Content, err = s.content(seg, key); err != nil {
+			return nil, nil, err
 		}
 	}
-	if f != nil && q.Attachment != "" {
-		if a.Attachment, _, err = s.Crawl.Segs.Attachment(m.ID, f, q.Attachment); err != nil && !errors.Is(err, segment.ErrNoContent) {
-			return nil, err
-		}
-	}
-	return a, s.parse(a, key, q)
+	return a, f, s.parse(a, key, q)
 }
 
-func (s *Source) parse(a *PageAnswer, key urlkey.Key, q PageQuery) error {
+// Dump lists everything that a segment has, by reversed host: "readseg --dump".
+func Dump() List[DumpQuery, *PageAnswer] { return List[DumpQuery, *PageAnswer]{"dump", dump} }
+
+func dump(ctx context.Context, s *Source, q DumpQuery, f func(*PageAnswer) error) error {
+	m, err := s.meta(q.Segment)
+	if err != nil {
+		return err
+	}
+	parts := []byte{segment.PartGenerate, segment.PartFetch, segment.PartParseData}
+	return s.Crawl.Segs.EachOf(ctx, m.ID, parts, func(k urlkey.Key) error {
+		url, err := urlkey.ToURL(k)
+		if err != nil {
+			return err
+		}
+		a, _, err := s.page(m.ID, k, url, q.Without)
+		if err != nil {
+			return err
+		}
+		if !a.Found() {
+			return nil
+		}
+		return f(a)
+	})
+}
+
+func (s *Source) parse(a *PageAnswer, key urlkey.Key, q Without) error {
 	if q.NoParseData && q.NoParseText {
 		return nil
 	}
-	p, err := s.Crawl.Segs.GetParse(a.Segment, key, segment.Want{Text: !q.NoParseText, Outlinks: !q.NoParseData})
+	p, err := s.Crawl.Segs.GetParse(a.Segment, key, segment.Want{Text: !q.NoParseText, Outlinks: !q.NoParseData && !q.NoParse})
 	if err != nil || p == nil {
 		return err
 	}

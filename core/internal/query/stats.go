@@ -9,6 +9,8 @@ import (
 
 	"github.com/gonutch/crawler/core/internal/db/crawldb"
 	"github.com/gonutch/crawler/core/internal/db/hostdb"
+	"github.com/gonutch/crawler/core/internal/quantile"
+	"github.com/gonutch/crawler/core/internal/step/update"
 	"github.com/gonutch/crawler/core/internal/urlkey"
 	"github.com/gonutch/crawler/sdk/fault"
 	"github.com/gonutch/crawler/sdk/model"
@@ -38,13 +40,15 @@ type StatsAnswer struct {
 	Total      int64         `json:"total"`
 	Status     []StatusCount `json:"status"`
 	Retries    []RetryCount  `json:"retries"`
-	Leased     int64         `json:"leased"`              // handed out in fetch lists
-	NextDue    time.Time     `json:"nextDue,omitzero"`    // of the earliest record that waits for its time
-	Holds      []Hold        `json:"holds,omitempty"`     // that have not ended; the last to end first
-	HoldsTotal int           `json:"holdsTotal"`          // of them, without the limit
-	Scan       *ScanStats    `json:"scan,omitempty"`      // with StatsQuery.Scan
-	Hosts      []HostCount   `json:"hosts,omitempty"`     // with StatsQuery.Hosts; the largest first
-	HostsTotal int           `json:"hostsTotal,omitzero"` // hosts with records, without the limit
+	Leased     int64         `json:"leased"`           // handed out in fetch lists
+	NextDue    time.Time     `json:"nextDue,omitzero"` // of the earliest record that waits for its time
+	Holds      []Hold        `json:"holds,omitempty"`  // that have not ended; the last to end first
+	HoldsTotal int           `json:"holdsTotal"`       // of them, without the limit
+	Scan       *ScanStats    `json:"scan,omitempty"`   // with StatsQuery.Scan
+	// Freshness is what the freshness schedule wants and has reached.
+	Freshness  []update.TargetReport `json:"freshness,omitempty"`
+	Hosts      []HostCount           `json:"hosts,omitempty"`     // with StatsQuery.Hosts; the largest first
+	HostsTotal int                   `json:"hostsTotal,omitzero"` // hosts with records, without the limit
 }
 
 // StatusCount is how many records have a status.
@@ -121,6 +125,13 @@ func stats(ctx context.Context, s *Source, q StatsQuery) (StatsAnswer, error) {
 	if err := a.holds(ctx, s); err != nil {
 		return a, err
 	}
+	cfg, err := update.LoadConfig(s.Crawl.Config, s.Crawl.Rules)
+	if err != nil {
+		return a, err
+	}
+	if a.Freshness, err = cfg.Freshness(ctx, s.Crawl.DB); err != nil {
+		return a, err
+	}
 	if q.Hosts {
 		if err := a.hosts(ctx, s, q.MaxHosts); err != nil {
 			return a, err
@@ -188,13 +199,13 @@ func hostCount(host string, c hostdb.Counts) HostCount {
 
 // scan reads all records.
 func scan(ctx context.Context, db *crawldb.DB, quantiles []float64) (*ScanStats, error) {
-	var h histogram
+	var h quantile.Histogram
 	var n, interval, fetched int64
 	var sum float64
 	var out ScanStats
 	err := db.Scan(ctx, "", func(_ urlkey.Key, r *crawldb.Record) error {
 		d := &r.Datum
-		h.add(d.Score)
+		h.Add(d.Score)
 		sum += float64(d.Score)
 		sec := int64(d.Interval / time.Second)
 		if n == 0 {
@@ -215,10 +226,11 @@ func scan(ctx context.Context, db *crawldb.DB, quantiles []float64) (*ScanStats,
 	if err != nil || n == 0 {
 		return &out, err
 	}
-	out.ScoreMin, out.ScoreMax, out.ScoreAvg = score(h.least), score(h.greatest), sum/float64(n)/model.Micro
+	least, greatest := h.Bounds()
+	out.ScoreMin, out.ScoreMax, out.ScoreAvg = score(least), score(greatest), sum/float64(n)/model.Micro
 	out.IntervalAvg, out.FetchAvg = interval/n, time.Unix(fetched/n, 0).UTC()
 	for _, q := range quantiles {
-		out.Quantiles = append(out.Quantiles, Quantile{q, score(h.quantile(q))})
+		out.Quantiles = append(out.Quantiles, Quantile{q, score(h.Quantile(q))})
 	}
 	return &out, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/gonutch/crawler/core/internal/db/crawldb"
 	"github.com/gonutch/crawler/core/internal/db/hostdb"
 	"github.com/gonutch/crawler/core/internal/db/transition"
+	"github.com/gonutch/crawler/core/internal/schedule"
 	"github.com/gonutch/crawler/core/internal/segment"
 	"github.com/gonutch/crawler/core/internal/urlkey"
 	"github.com/gonutch/crawler/sdk/extension/urlnormalizer"
@@ -82,6 +83,17 @@ type Record struct {
 	ReprURL         string           `json:"reprUrl,omitempty"`
 	DuplicateOf     string           `json:"duplicateOf,omitempty"`
 	Segment         string           `json:"segment,omitempty"` // of the last content
+	Freshness       *Freshness       `json:"freshness,omitempty"`
+}
+
+// Freshness is what the freshness schedule knows of a page.
+type Freshness struct {
+	Target        string  `json:"target"`
+	Visits        int     `json:"visits"`                   // that the rate stands for
+	ChangesPerDay float64 `json:"changesPerDay"`            // estimated
+	Wanted        int64   `json:"wantedIntervalSeconds"`    // by the wanted age, before a budget lengthens it
+	Age           float64 `json:"ageSeconds,omitempty"`     // expected, between the two last visits
+	NextAge       float64 `json:"nextAgeSeconds,omitempty"` // expected, until the next visit
 }
 
 // Effect is an effect of other pages that was not applied to the record yet.
@@ -251,6 +263,14 @@ func record(r *crawldb.Record) *Record {
 		FixedInterval: d.FixedInterval, Sort: score(r.Sort), Fields: d.Fields, PrevSignature: hex.EncodeToString(d.PrevSignature),
 		ETag: d.ETag, LastModified: d.LastModified, ReprURL: d.ReprURL, DuplicateOf: d.DuplicateOf, Segment: d.Segment,
 	}
+	if h := d.History; h.Target != "" {
+		out.Freshness = &Freshness{
+			Target: h.Target, Visits: h.Checks, ChangesPerDay: h.RatePerDay(), Wanted: int64(h.Wanted / time.Second), Age: h.Age.Seconds(),
+		}
+		if h.Checks > 0 {
+			out.Freshness.NextAge = schedule.ExpectedAge(h.RatePerDay(), d.Interval).Seconds()
+		}
+	}
 	if d.ProtocolStatus != (model.ProtocolStatus{}) {
 		out.ProtocolCode, out.Protocol, out.HTTP = int(d.ProtocolStatus.Code), d.ProtocolStatus.String(), d.ProtocolStatus.HTTP
 	}
@@ -270,7 +290,7 @@ func (s *Source) host(ctx context.Context, url string) (*HostState, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &HostState{HostCount: hostCount(host, counts)}
+	h := &HostState{HostCount: hostCount(host, rec.Counted(counts))}
 	if rec != nil {
 		h.FailuresInRow, h.LastRequest, h.DelaySeconds = rec.Failures, rec.LastRequest, rec.Delay.Seconds()
 		for i := range rec.Robots {

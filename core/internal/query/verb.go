@@ -104,6 +104,7 @@ func Verbs(c *crawl.Crawl, r Running, opensIndex bool) control.Table {
 	addList(t, s, Hosts())
 	addList(t, s, Totals())
 	addList(t, s, Captures())
+	addList(t, s, Dump())
 	add(t, s, Segments())
 	add(t, s, Page())
 	add(t, s, Prune())

@@ -189,11 +189,24 @@ func DecodeEntry(b []byte) (Entry, error) {
 	return Entry{}, fmt.Errorf("decode robots entry: unknown state %q", e.State)
 }
 
+// Governs reports whether pages like this one have a robots.txt: those of HTTP and FTP
+// (RFC 9309 section 2.3), with TLS or without.
+func Governs(page string) bool {
+	scheme, rest, _ := strings.Cut(page, ":")
+	switch {
+	case !strings.HasPrefix(rest, "//"):
+		return false
+	case len(scheme) == len("ftp"):
+		return strings.EqualFold(scheme, "ftp")
+	}
+	return strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https") || strings.EqualFold(scheme, "ftps")
+}
+
 // URLFor returns the URL of the robots.txt that governs page, and whether one
-// does: only http and https have it.
+// does.
 func URLFor(page string) (string, bool) {
 	o := urlkey.Origin(page)
-	if !strings.HasPrefix(o, "http://") && !strings.HasPrefix(o, "https://") {
+	if !Governs(o) {
 		return "", false
 	}
 	return o + "/robots.txt", true

@@ -175,7 +175,8 @@ func TestURLForAndRedirect(t *testing.T) {
 	for page, want := range map[string]string{
 		"http://H.example/x?y": "http://h.example/robots.txt", "https://h:8443/": "https://h:8443/robots.txt",
 		"http://u:p@h:80": "http://h/robots.txt", "http://[::1]:81/": "http://[::1]:81/robots.txt",
-		"file:///x": "", "ftp://h/x": "", "nonsense": "",
+		"ftp://u:p@H/x": "ftp://h/robots.txt", "ftp://h:21/": "ftp://h/robots.txt", "ftps://h:991/x": "ftps://h:991/robots.txt",
+		"file:///x": "", "s3://h/x": "", "ftp:x": "", "nonsense": "",
 	} {
 		if got, ok := URLFor(page); got != want || ok != (want != "") {
 			t.Errorf("URLFor(%s) = %q, %v", page, got, ok)

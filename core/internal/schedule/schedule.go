@@ -1,6 +1,6 @@
 // Package schedule owns the rules that say when a page is fetched next:
 // Nutch's default and adaptive fetch schedules, corrected where Nutch's
-// arithmetic is wrong. The rules are pure: a record and times go in, a record
+// arithmetic is wrong, and one that keeps pages as fresh as wanted. The rules are pure: a record and times go in, a record
 // comes out. The package must not know the store, statuses other than as
 // data, or plugins.
 //
@@ -11,7 +11,9 @@ package schedule
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/gonutch/crawler/sdk/model"
@@ -30,7 +32,7 @@ const (
 // Config holds the settings of a schedule. The comments name the Nutch
 // property each stands for.
 type Config struct {
-	Name            string        // Default or Adaptive (db.fetch.schedule.class), or MIMEAdaptive
+	Name            string        // Default or Adaptive (db.fetch.schedule.class), MIMEAdaptive or Freshness
 	DefaultInterval time.Duration // of new records (db.fetch.interval.default)
 	// MaxInterval is the ceiling: no record waits longer than this for its
 	// next visit, fixed interval or not (db.fetch.interval.max).
@@ -49,6 +51,9 @@ type Config struct {
 	// MIMERates hold IncRate and DecRate by type of content, for MIMEAdaptive; other
 	// types have the common ones (db.fetch.schedule.mime.file).
 	MIMERates map[string]Rates
+
+	// Targets are Freshness' by name, DefaultTarget among them.
+	Targets map[string]Target
 }
 
 // DefaultConfig returns Nutch's shipped settings with the default schedule.
@@ -75,7 +80,7 @@ func (c Config) Validate() error {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	bad(c.Name == Default || c.adapts(), "fetch schedule %q: want %q, %q or %q", c.Name, Default, Adaptive, MIMEAdaptive)
+	bad(c.Name == Default || c.Name == Freshness || c.adapts(), "fetch schedule %q: want %q, %q, %q or %q", c.Name, Default, Adaptive, MIMEAdaptive, Freshness)
 	bad(c.DefaultInterval > 0, "default fetch interval %v: must be positive", c.DefaultInterval)
 	bad(c.MaxInterval > 0, "maximum fetch interval %v: must be positive", c.MaxInterval)
 	bad(c.DefaultInterval <= c.MaxInterval, "default fetch interval %v is above the maximum %v", c.DefaultInterval, c.MaxInterval)
@@ -88,6 +93,16 @@ func (c Config) Validate() error {
 		bad(c.AdaptiveMin <= c.AdaptiveMax, "adaptive minimum interval %v is above the adaptive maximum %v", c.AdaptiveMin, c.AdaptiveMax)
 		bad(c.AdaptiveMin <= c.MaxInterval, "adaptive minimum interval %v is above the maximum fetch interval %v", c.AdaptiveMin, c.MaxInterval)
 	}
+	if c.Name == Freshness {
+		_, has := c.Targets[DefaultTarget]
+		bad(has, "freshness schedule: there is no target %q", DefaultTarget)
+		for _, name := range slices.Sorted(maps.Keys(c.Targets)) {
+			if err := c.Targets[name].validate(name); err != nil {
+				errs = append(errs, err)
+			}
+			bad(c.Targets[name].Max <= c.MaxInterval, "freshness %q: maximum interval %v is above the maximum fetch interval %v", name, c.Targets[name].Max, c.MaxInterval)
+		}
+	}
 	return errors.Join(errs...)
 }
 
@@ -95,7 +110,10 @@ func (c Config) adapts() bool { return c.Name == Adaptive || c.Name == MIMEAdapt
 
 // Schedule applies one configuration. Its methods are pure and safe for
 // concurrent use.
-type Schedule struct{ cfg Config }
+type Schedule struct {
+	cfg  Config
+	goal Goal // of the page; see For
+}
 
 // New returns the schedule of cfg, or what Validate says against it.
 func New(cfg Config) (Schedule, error) {
@@ -136,10 +154,19 @@ func (s Schedule) SetFetched(d model.CrawlDatum, fetched time.Time, change Chang
 	if d.Interval <= 0 {
 		d.Interval, d.FixedInterval = s.cfg.DefaultInterval, false
 	}
+	if s.goal.Default > 0 && !d.FixedInterval && (s.cfg.Name == Default || s.goal.Last.IsZero()) {
+		d.Interval = s.cfg.DefaultInterval
+	}
 	if change == Modified || d.ModifiedTime.IsZero() && change == Unknown || d.ModifiedTime.After(fetched) {
 		d.ModifiedTime = fetched
 	}
 	ref := fetched
+	switch {
+	case s.cfg.Name != Freshness:
+		d.History = model.ChangeHistory{}
+	case s.goal.Target != "":
+		d = s.fresh(d, fetched, change)
+	}
 	if s.cfg.adapts() && !d.FixedInterval {
 		var offset time.Duration
 		d.Interval, offset = s.adapt(s.rates(d), d.Interval, d.ModifiedTime, fetched, change)
@@ -194,6 +221,9 @@ func (s Schedule) SetGone(d model.CrawlDatum, fetched time.Time) model.CrawlDatu
 		} else {
 			d.Interval = s.ceiling()
 		}
+	}
+	if s.cfg.Name == Freshness && s.goal.Target != "" {
+		d.History.Target, d.History.Wanted = s.goal.Target, d.Interval.Round(time.Second)
 	}
 	d.FetchTime = fetched.Add(s.bounded(d.Interval))
 	return d

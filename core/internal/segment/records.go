@@ -355,6 +355,38 @@ func (f *Fetch) RetryAfter() time.Duration {
 	return time.Duration(n) * time.Second
 }
 
+// CopyParts stores what segment seg in from holds of key, besides its fetch, as that of another
+// key in segment to when tx commits, and counts it.
+func CopyParts(tx *store.Tx, from store.Reader, seg string, key urlkey.Key, to string, as urlkey.Key) error {
+	var c Counts
+	for _, part := range [...]byte{PartGenerate, PartParseData, PartParseText, PartOutlinks} {
+		k := PartKey(seg, part, key)
+		v, err := from.Get(k)
+		if err != nil {
+			return err
+		}
+		if v == nil {
+			continue
+		}
+		tx.Set(PartKey(to, part, as), v)
+		switch part {
+		case PartGenerate:
+			c.Generated++
+		case PartParseData:
+			p := new(Parsed)
+			if err := decodeParseData(k, v, p); err != nil {
+				return err
+			}
+			c.Parsed++
+			if !p.Status.OK() {
+				c.ParseFailed++
+			}
+		}
+	}
+	AddCounts(tx, to, c)
+	return nil
+}
+
 // MarkApplied notes that the page's effects are in the CrawlDB when tx commits,
 // and which segments hold the content that the record stood for before and
 // stands for now; "" is none.

@@ -178,6 +178,9 @@ func readWARC(t *testing.T, fsys store.FS, dir string, items []FetchItem) {
 			switch r.kind {
 			case "response", "resource":
 				got[r.uri] = r.payload
+				if r.kind == "response" && r.ip != "127.0.0.1" {
+					t.Errorf("%s comes from %q", r.uri, r.ip)
+				}
 			case "request":
 				requests++
 			}
@@ -191,7 +194,7 @@ func readWARC(t *testing.T, fsys store.FS, dir string, items []FetchItem) {
 	}
 }
 
-type warcRecord struct{ kind, uri, payload string }
+type warcRecord struct{ kind, uri, payload, ip string }
 
 func warcRecords(t testing.TB, fsys store.FS, path string) []warcRecord {
 	t.Helper()
@@ -209,7 +212,7 @@ func warcRecords(t testing.TB, fsys store.FS, path string) []warcRecord {
 			t.Fatalf("%s, record %d: %v %v", path, len(out), err, validation)
 		}
 		h := rec.WarcHeader()
-		r := warcRecord{kind: h.Get("WARC-Type"), uri: h.Get("WARC-Target-URI")}
+		r := warcRecord{kind: h.Get("WARC-Type"), uri: h.Get("WARC-Target-URI"), ip: h.Get("WARC-IP-Address")}
 		if len(out) == 0 && r.kind != "warcinfo" {
 			t.Fatalf("%s starts with %s", path, r.kind)
 		}

@@ -87,8 +87,13 @@ func (g *Segments) CloseSegment(seg string) error {
 
 // GetFetch returns the crawl_fetch record of key, or nil.
 func (g *Segments) GetFetch(seg string, key urlkey.Key) (*Fetch, error) {
+	return FetchOf(g.s, seg, key)
+}
+
+// FetchOf is Segments.GetFetch of a segment in r, which need not be open.
+func FetchOf(r store.Reader, seg string, key urlkey.Key) (*Fetch, error) {
 	k := PartKey(seg, PartFetch, key)
-	v, err := g.s.Get(k)
+	v, err := r.Get(k)
 	if err != nil || v == nil {
 		return nil, err
 	}
@@ -101,8 +106,13 @@ type Want struct{ Text, Outlinks, Parts bool }
 
 // GetParse returns what was parsed of key, or nil.
 func (g *Segments) GetParse(seg string, key urlkey.Key, want Want) (*Parsed, error) {
+	return ParseOf(g.s, seg, key, want)
+}
+
+// ParseOf is Segments.GetParse of a segment in r, which need not be open.
+func ParseOf(r store.Reader, seg string, key urlkey.Key, want Want) (*Parsed, error) {
 	k := PartKey(seg, PartParseData, key)
-	v, err := g.s.Get(k)
+	v, err := r.Get(k)
 	if err != nil || v == nil {
 		return nil, err
 	}
@@ -111,18 +121,18 @@ func (g *Segments) GetParse(seg string, key urlkey.Key, want Want) (*Parsed, err
 		return nil, err
 	}
 	if want.Text {
-		if p.Text, err = g.Text(seg, key); err != nil {
+		if p.Text, err = textOf(r, seg, key); err != nil {
 			return nil, err
 		}
 	}
 	if want.Outlinks {
-		if p.Outlinks, err = g.Outlinks(seg, key); err != nil {
+		if p.Outlinks, err = outlinksOf(r, seg, key); err != nil {
 			return nil, err
 		}
 	}
 	if want.Parts {
 		for i := range p.Parts {
-			part, err := g.GetParse(seg, urlkey.FromURL(p.Parts[i].URL), Want{Text: want.Text})
+			part, err := ParseOf(r, seg, urlkey.FromURL(p.Parts[i].URL), Want{Text: want.Text})
 			if err != nil {
 				return nil, err
 			}
@@ -135,9 +145,11 @@ func (g *Segments) GetParse(seg string, key urlkey.Key, want Want) (*Parsed, err
 }
 
 // Text returns the parse text of key, "" when there is none.
-func (g *Segments) Text(seg string, key urlkey.Key) (string, error) {
+func (g *Segments) Text(seg string, key urlkey.Key) (string, error) { return textOf(g.s, seg, key) }
+
+func textOf(r store.Reader, seg string, key urlkey.Key) (string, error) {
 	k := PartKey(seg, PartParseText, key)
-	v, err := g.s.Get(k)
+	v, err := r.Get(k)
 	if err != nil || v == nil {
 		return "", err
 	}
@@ -147,8 +159,12 @@ func (g *Segments) Text(seg string, key urlkey.Key) (string, error) {
 
 // Outlinks returns the accepted outlinks of key, nil when there are none.
 func (g *Segments) Outlinks(seg string, key urlkey.Key) ([]Link, error) {
+	return outlinksOf(g.s, seg, key)
+}
+
+func outlinksOf(r store.Reader, seg string, key urlkey.Key) ([]Link, error) {
 	k := PartKey(seg, PartOutlinks, key)
-	v, err := g.s.Get(k)
+	v, err := r.Get(k)
 	if err != nil || v == nil {
 		return nil, err
 	}
@@ -166,6 +182,53 @@ func (g *Segments) Each(ctx context.Context, seg string, part byte, f func(urlke
 	return store.Each(ctx, g.s, prefix, func(k, _ []byte) error { return f(urlkey.Key(k[len(prefix):])) })
 }
 
+// EachOf calls f with the URL keys that any of parts has, in key order, until f fails. It sees the
+// segment as of the call.
+func (g *Segments) EachOf(ctx context.Context, seg string, parts []byte, f func(urlkey.Key) error) (err error) {
+	snap, err := g.s.Snapshot()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, snap.Close()) }()
+	its := make([]*store.Iter, len(parts))
+	keys := make([]string, len(parts)) // of the present records; none is no record
+	some := make([]bool, len(parts))
+	prefix := len(PartPrefix(seg, 0))
+	look := func(i int, ok bool) {
+		if some[i] = ok; ok {
+			keys[i] = string(its[i].Key()[prefix:])
+		}
+	}
+	for i, part := range parts {
+		p := PartPrefix(seg, part)
+		if its[i], err = snap.Iter(p, store.After(p)); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, its[i].Close()) }()
+		look(i, its[i].First())
+	}
+	for {
+		least := -1
+		for i := range its {
+			if some[i] && (least < 0 || keys[i] < keys[least]) {
+				least = i
+			}
+		}
+		if least < 0 {
+			return nil
+		}
+		key := keys[least]
+		for i := range its {
+			if some[i] && keys[i] == key {
+				look(i, its[i].Next())
+			}
+		}
+		if err := errors.Join(ctx.Err(), f(urlkey.Key(key))); err != nil {
+			return err
+		}
+	}
+}
+
 // EachFetch calls f with every crawl_fetch record of the segment, in key order.
 func (g *Segments) EachFetch(ctx context.Context, seg string, f func(urlkey.Key, *Fetch) error) error {
 	prefix := PartPrefix(seg, PartFetch)
@@ -177,6 +240,43 @@ func (g *Segments) EachFetch(ctx context.Context, seg string, f func(urlkey.Key,
 		return f(urlkey.Key(k[len(prefix):]), rec)
 	})
 }
+
+// Fetches goes through the crawl_fetch records of a segment in key order, one by one.
+type Fetches struct {
+	it     *store.Iter
+	prefix int
+	ok     bool
+}
+
+// NewFetches returns the records of a segment in r. Close it.
+func NewFetches(r store.Reader, seg string) (*Fetches, error) {
+	prefix := PartPrefix(seg, PartFetch)
+	it, err := r.Iter(prefix, store.After(prefix))
+	if err != nil {
+		return nil, err
+	}
+	return &Fetches{it: it, prefix: len(prefix), ok: it.First()}, nil
+}
+
+// Key returns the key of the present record; false when there is none left.
+func (f *Fetches) Key() (urlkey.Key, bool) {
+	if !f.ok {
+		return "", false
+	}
+	return urlkey.Key(f.it.Key()[f.prefix:]), true
+}
+
+// Fetch returns the present record.
+func (f *Fetches) Fetch() (*Fetch, error) {
+	rec := new(Fetch)
+	return rec, decodeFetch(f.it.Key(), f.it.Value(), rec)
+}
+
+// Next goes on to the next record.
+func (f *Fetches) Next() { f.ok = f.it.Next() }
+
+// Close ends the walk and tells what went wrong.
+func (f *Fetches) Close() error { return f.it.Close() }
 
 // EachWithout calls f with the keys that are in part have but not in part not,
 // in key order: fetched but not parsed, parsed but not applied.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gonutch/crawler/core/internal/store"
 	"github.com/gonutch/crawler/core/internal/urlkey"
+	"github.com/gonutch/crawler/sdk/extension/protocol"
 	"github.com/gonutch/crawler/sdk/model"
 )
 
@@ -59,6 +60,41 @@ func (g *Segments) CommitFetches(ctx context.Context, seg string, items []FetchI
 			content = true
 		}
 	}
+	return g.commit(ctx, seg, items, packed, content, also)
+}
+
+// Copy is a fetch whose WARC records are taken over from another segment.
+type Copy struct {
+	Fetch   Fetch
+	Members []Member // as Reader.All returns them; none for a fetch without content
+}
+
+// CommitCopies is CommitFetches for copies. Their Fetch.WARC and attachments' places are filled
+// in.
+func (g *Segments) CommitCopies(ctx context.Context, seg string, copies []Copy, also func(*store.Tx) error) error {
+	items := make([]FetchItem, len(copies))
+	packed := make([]member, len(copies))
+	content := false
+	for i := range copies {
+		c, it, m := &copies[i], &items[i], &packed[i]
+		c.Fetch.WARC = Place{}
+		it.Fetch, it.NoContent = c.Fetch, len(c.Members) == 0
+		for j, x := range c.Members {
+			m.data = append(m.data, x.Packed...)
+			if j == 0 {
+				m.response = len(x.Packed)
+			}
+			if x.Attachment != "" {
+				m.attached = append(m.attached, len(x.Packed))
+				it.Attachments = append(it.Attachments, protocol.Attachment{Name: x.Attachment})
+			}
+		}
+		content = content || !it.NoContent
+	}
+	return g.commit(ctx, seg, items, packed, content, also)
+}
+
+func (g *Segments) commit(ctx context.Context, seg string, items []FetchItem, packed []member, content bool, also func(*store.Tx) error) error {
 	w := g.writer(seg)
 	w.mu.Lock()
 	defer w.mu.Unlock()

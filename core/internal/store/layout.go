@@ -16,7 +16,10 @@ import (
 )
 
 // FormatVersion is the version of a crawl directory that this program writes.
-const FormatVersion = 1
+//
+//	1  the signature index has pages that are fetched, not modified or duplicates
+//	2  and those that could not be fetched lately but have their content
+const FormatVersion = 2
 
 // Names inside a crawl directory.
 const (
@@ -120,7 +123,7 @@ func Exists(fsys FS, dir string) (bool, error) {
 // layout finds out what dir is before anything in it is touched. fresh means
 // that a new crawl directory is to be made (or its making, cut short, to be
 // done again).
-func layout(fsys FS, dir string) (fresh bool, err error) {
+func layout(fsys FS, dir string, older bool) (fresh bool, err error) {
 	var has [4]bool
 	for i, name := range []string{formatFile, unfinished, storeDir, segmentsDir} {
 		if has[i], err = exists(fsys, dir, name); err != nil {
@@ -138,21 +141,30 @@ func layout(fsys FS, dir string) (fresh bool, err error) {
 	case !store:
 		return false, fmt.Errorf("%w: the folder %s is missing; copy it again, whole", ErrIncomplete, storeDir)
 	}
-	return false, checkVersion(fsys, dir)
+	v, err := readVersion(fsys, dir)
+	if err == nil {
+		err = checkVersion(dir, v, older)
+	}
+	return false, err
 }
 
-func checkVersion(fsys FS, dir string) error {
+func readVersion(fsys FS, dir string) (int, error) {
 	b, err := ReadFile(fsys, fsys.PathJoin(dir, formatFile), maxSmallFile)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return err
+		return 0, err
 	}
 	v, err := strconv.Atoi(fields(b)["version"])
+	if err != nil || v < 1 {
+		return 0, fmt.Errorf("%w: file %s names no version; copy it again, whole", ErrIncomplete, formatFile)
+	}
+	return v, nil
+}
+
+func checkVersion(dir string, v int, older bool) error {
 	switch {
-	case err != nil || v < 1:
-		return fmt.Errorf("%w: file %s names no version; copy it again, whole", ErrIncomplete, formatFile)
 	case v > FormatVersion:
 		return fmt.Errorf("%w: it has version %d, this program knows up to %d; use a newer program", ErrNewer, v, FormatVersion)
-	case v < FormatVersion:
+	case v < FormatVersion && !older:
 		return fmt.Errorf("%w: it has version %d, this program writes %d; run: crawler db upgrade --dir %s", ErrOlder, v, FormatVersion, dir)
 	}
 	return nil

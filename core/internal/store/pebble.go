@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/sstable"
 )
 
 // formatMajorVersion pins Pebble's on-disk format; it may only grow.
@@ -32,7 +33,7 @@ func (s *Store) openPebble(o Options, fresh bool) error {
 		FormatMajorVersion:          formatMajorVersion,
 		Merger:                      merger(),
 		ErrorIfNotExists:            !fresh,
-		L0CompactionThreshold:       4,
+		L0CompactionThreshold:       8,
 		L0StopWritesThreshold:       24,
 		LBaseMaxBytes:               64 << 20,
 		MaxOpenFiles:                1000,
@@ -45,7 +46,11 @@ func (s *Store) openPebble(o Options, fresh bool) error {
 		po.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 		po.Levels[i].FilterType = pebble.TableFilter
 	}
-	po.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionFastest })
+	po.ApplyCompressionSettings(func() pebble.DBCompressionSettings {
+		c := pebble.DBCompressionFastest
+		c.Levels[0] = sstable.NoCompression // what was flushed is soon written again, a level below
+		return c
+	})
 	db, err := pebble.Open(s.gate.PathJoin(s.dir, storeDir), po)
 	switch {
 	case err == nil:

@@ -21,6 +21,7 @@ type Options struct {
 	Logger       hclog.Logger // nil discards
 	Command      string       // what holds the lock, shown to others
 	MustExist    bool         // ErrNoCrawl instead of making a new directory
+	Older        bool         // a directory of an older version will do: what is done understands it
 }
 
 // Store is an open crawl directory. Its methods are safe for concurrent use.
@@ -61,8 +62,11 @@ func open(dir string, o Options) (_ *Store, err error) {
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
 	}
+	if st, err := o.FS.Stat(dir); err == nil && !st.IsDir() {
+		return nil, errors.New("it is a file; a crawl is a folder")
+	}
 	pg, g := newGates(o.FS)
-	fresh, err := layout(g, dir)
+	fresh, err := layout(g, dir, o.Older)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +92,7 @@ func open(dir string, o Options) (_ *Store, err error) {
 	}
 	if fresh {
 		// Another process may have finished the directory before we got the lock.
-		if fresh, err = layout(g, dir); err != nil {
+		if fresh, err = layout(g, dir, o.Older); err != nil {
 			return nil, err
 		}
 	}

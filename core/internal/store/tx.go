@@ -46,12 +46,15 @@ func newTx(s *Store) *Tx {
 
 // Most of a Tx is reused by the next Update, unless one batch made it huge.
 // Clearing a map costs what it once held, so a large one is not kept.
-const keepArena, keepOps = 8 << 20, 1 << 13
+const keepArena, keepMap = 8 << 20, 1 << 13
 
 func (tx *Tx) reset() {
-	if cap(tx.arena) > keepArena || len(tx.ops) > keepOps {
+	if cap(tx.arena) > keepArena {
 		*tx = *newTx(tx.s)
 		return
+	}
+	if len(tx.ops) > keepMap {
+		tx.byHash = make(map[uint64]int32)
 	}
 	tx.arena, tx.ops, tx.order = tx.arena[:0], tx.ops[:0], tx.order[:0]
 	clear(tx.byHash)

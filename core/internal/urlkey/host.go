@@ -102,6 +102,10 @@ func defaultPort(scheme string) string {
 		return "80"
 	case "https":
 		return "443"
+	case "ftp":
+		return "21"
+	case "ftps":
+		return "990"
 	}
 	return ""
 }

@@ -7,21 +7,16 @@ import (
 	"strings"
 )
 
-// HostPort returns host:port of an http or https URL in lower case, with the default port
-// filled in; "" for others.
+// HostPort returns host:port of an http, https, ftp or ftps URL in lower case, with the
+// default port filled in; "" for others.
 func HostPort(rawURL string) string {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Hostname() == "" {
 		return ""
 	}
-	port := u.Port()
-	switch u.Scheme {
-	case "http":
-		port = cmp.Or(port, "80")
-	case "https":
-		port = cmp.Or(port, "443")
-	default:
+	usual := defaultPort(u.Scheme)
+	if usual == "" {
 		return ""
 	}
-	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
+	return net.JoinHostPort(strings.ToLower(u.Hostname()), cmp.Or(u.Port(), usual))
 }

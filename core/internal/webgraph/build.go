@@ -76,14 +76,24 @@ type Builder struct {
 	done    int64
 }
 
+// Beside a graph's folder: the one that is being made, and the one that it replaces.
+const (
+	newSuffix = ".webgraph-new"
+	oldSuffix = ".webgraph-old"
+)
+
 // NewBuilder begins a graph that will replace the one in dir. It fails when
-// another process builds or ranks it.
+// another process builds or ranks it, and with ErrOther when something else is there.
 func NewBuilder(dir string, o Options) (*Builder, error) {
+	dir = filepath.Clean(dir) // names beside it are made of it
+	if err := replaceable(dir); err != nil {
+		return nil, err
+	}
 	unlock, err := Lock(dir)
 	if err != nil {
 		return nil, err
 	}
-	b := &Builder{o: o, dir: dir, tmp: dir + ".new", unlock: unlock, seen: map[string]struct{}{}}
+	b := &Builder{o: o, dir: dir, tmp: dir + newSuffix, unlock: unlock, seen: map[string]struct{}{}}
 	b.o.Memory = cmp.Or(o.Memory, 128<<20)
 	b.meta = Meta{Version: version, Created: o.Now, Rules: o.Rules, Dropped: map[string]int64{}}
 	err = os.RemoveAll(b.tmp) // left by a process that was killed
@@ -103,6 +113,24 @@ func NewBuilder(dir string, o Options) (*Builder, error) {
 		return nil, errors.Join(fmt.Errorf("begin graph in %s: %w", dir, err), b.Close())
 	}
 	return b, nil
+}
+
+// ErrOther says that a graph would replace what is none.
+var ErrOther = errors.New("this is no link graph, and a graph would replace it; name another folder")
+
+// replaceable reports ErrOther unless dir is a graph, an empty folder, or nothing.
+func replaceable(dir string) error {
+	var m Meta
+	if err := readJSON(dir, "meta.json", &m); err == nil && m.Version > 0 {
+		if _, err := os.Stat(filepath.Join(dir, "nodes.keys")); err == nil {
+			return nil
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) || err == nil && len(entries) == 0 {
+		return nil
+	}
+	return fmt.Errorf("build graph in %s: %w", dir, ErrOther)
 }
 
 // sorterIn makes a sorter with a folder of its own.
@@ -292,7 +320,7 @@ func (b *Builder) finish(ctx context.Context) error {
 
 // replace puts the new folder in the place of the old one.
 func (b *Builder) replace() error {
-	old := b.dir + ".old"
+	old := b.dir + oldSuffix
 	if err := os.RemoveAll(old); err != nil {
 		return err
 	}

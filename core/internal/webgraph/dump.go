@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"os"
 
 	"github.com/gonutch/crawler/core/internal/urlkey"
 )
@@ -24,6 +23,7 @@ type DumpOptions struct {
 	Group  string // "", or "host" or "domain": one entry for each
 	Max    bool   // with Group: the greatest value, else the sum
 	Memory int64  // bytes of sort buffers; 0 is 128 MiB
+	Dir    string // folder for what memory does not hold; the caller removes it
 }
 
 // Dump calls f with names and values, the greatest first, equals in key order.
@@ -31,15 +31,10 @@ func (g *Graph) Dump(ctx context.Context, o DumpOptions, f func(name string, val
 	if o.Memory == 0 {
 		o.Memory = 128 << 20
 	}
-	dir, err := os.MkdirTemp("", "crawler-nodes-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	if o.Group != "" {
-		return g.dumpGroups(ctx, dir, o, f)
+		return g.dumpGroups(ctx, o.Dir, o, f)
 	}
-	order, err := sorterIn(dir, "order", o.Memory, tripleCodec())
+	order, err := sorterIn(o.Dir, "order", o.Memory, tripleCodec())
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ var ErrBusy = errors.New("another process builds or ranks this graph; wait for i
 // unlock is called or the process ends. Readers need no lock: what is replaced
 // stays there for who has it open.
 func Lock(dir string) (unlock func() error, err error) {
+	dir = filepath.Clean(dir)
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return nil, fmt.Errorf("lock graph: %w", err)
 	}

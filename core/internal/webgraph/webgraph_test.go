@@ -159,7 +159,7 @@ func TestRules(t *testing.T) {
 			if _, ok, err := g.Find(string(urlkey.FromURL("http://lonely.de"))); !ok || err != nil {
 				t.Errorf("a page without links is no node: %v", err)
 			}
-			for _, left := range []string{".new", ".old"} {
+			for _, left := range []string{newSuffix, oldSuffix} {
 				if _, err := os.Stat(dir + left); err == nil {
 					t.Errorf("%s%s is left", dir, left)
 				}
@@ -469,13 +469,13 @@ func TestDump(t *testing.T) {
 		{DumpOptions{What: DumpOutlinks, Group: "domain", Max: true, TopN: 2}, []string{"a.org 3", "b.org 1"}},
 	} {
 		for _, memory := range []int64{0, 100} {
-			tc.o.Memory = memory
+			tc.o.Memory, tc.o.Dir = memory, t.TempDir()
 			if d := cmp.Diff(tc.want, dump(tc.o)); d != "" {
 				t.Errorf("%+v (-want +got):\n%s", tc.o, d)
 			}
 		}
 	}
-	if err := g.Dump(t.Context(), DumpOptions{What: DumpScores, Score: LinkRank}, nil); err == nil || !strings.Contains(err.Error(), "crawler linkrank") {
+	if err := g.Dump(t.Context(), DumpOptions{What: DumpScores, Score: LinkRank, Dir: t.TempDir()}, nil); err == nil || !strings.Contains(err.Error(), "crawler linkrank") {
 		t.Errorf("without scores: %v", err)
 	}
 }
@@ -521,6 +521,49 @@ func TestSorter(t *testing.T) {
 		if left, _ := os.ReadDir(s.dir); len(left) > 0 {
 			t.Errorf("%d files are left", len(left))
 		}
+	}
+}
+
+// TestReplacesGraphsOnly: a folder or file that is no graph stays as it is.
+func TestReplacesGraphsOnly(t *testing.T) {
+	tmp := t.TempDir()
+	for name, text := range map[string]string{"folder/sub/file": "mine", "file": "mine", "other/meta.json": "{}", "graph.old/file": "mine", "graph.new/file": "mine"} {
+		file := filepath.Join(tmp, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(tmp, "empty"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]error{"folder": ErrOther, "folder/": ErrOther, "file": ErrOther, "other": ErrOther, "empty": nil, "graph": nil, "graph/": nil} {
+		for range 2 { // the second one replaces what the first made
+			b, err := NewBuilder(tmp+"/"+name, Options{})
+			if !errors.Is(err, want) {
+				t.Errorf("%s: %v, want %v", name, err, want)
+			}
+			if err != nil {
+				continue
+			}
+			_, err = b.Finish(t.Context())
+			if err := errors.Join(err, b.Close()); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	var left []string
+	err := filepath.WalkDir(tmp, func(p string, d os.DirEntry, err error) error {
+		if b, rerr := os.ReadFile(p); rerr == nil && string(b) == "mine" {
+			left = append(left, strings.TrimPrefix(p, tmp))
+		}
+		return err
+	})
+	slices.Sort(left)
+	if d := cmp.Diff([]string{"/file", "/folder/sub/file", "/graph.new/file", "/graph.old/file"}, left); err != nil || d != "" {
+		t.Errorf("%v; files that are left (-want +got):\n%s", err, d)
 	}
 }
 

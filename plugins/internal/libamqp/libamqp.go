@@ -51,13 +51,17 @@ type Client struct {
 // New checks conf; it does not connect.
 func New(conf Config) (*Client, error) {
 	if _, err := amqp.ParseURI(conf.URI); err != nil {
-		return nil, fault.Errorf(fault.Invalid, "server_uri: %w", err)
+		var e *url.Error // has the URI, and with it a password
+		if errors.As(err, &e) {
+			err = e.Err
+		}
+		return nil, fault.Param("server_uri", "server_uri: %w", err)
 	}
 	if conf.ExchangeName == "" && conf.QueueName == "" {
-		return nil, fault.Errorf(fault.Invalid, "exchange_name and queue_name are both empty")
+		return nil, fault.Param("exchange_name", "exchange_name and queue_name are both empty")
 	}
 	if conf.Binding && (conf.ExchangeName == "" || conf.QueueName == "") {
-		return nil, fault.Errorf(fault.Invalid, "binding wants exchange_name and queue_name")
+		return nil, fault.Param("binding", "binding wants exchange_name and queue_name")
 	}
 	for name, options := range map[string]map[string]string{"exchange_options": conf.ExchangeOptions, "queue_options": conf.QueueOptions} {
 		for k, v := range options {
@@ -65,10 +69,10 @@ func New(conf Config) (*Client, error) {
 				continue
 			}
 			if k != "durable" && k != "auto-delete" && (k != "exclusive" || name != "queue_options") {
-				return nil, fault.Errorf(fault.Invalid, "%s: %q is unknown", name, k)
+				return nil, fault.Param(name, "%s: %q is unknown", name, k)
 			}
 			if _, err := strconv.ParseBool(v); err != nil {
-				return nil, fault.Errorf(fault.Invalid, "%s: %s = %q: want true or false", name, k, v)
+				return nil, fault.Param(name, "%s: %s = %q: want true or false", name, k, v)
 			}
 		}
 	}
@@ -86,7 +90,7 @@ func (c *Client) Server() string {
 
 // Connect makes the connection, if there is none, and declares what the settings
 // say. Errors are Transient when the broker can't be reached, Denied when it
-// refuses the user, else Invalid: what is declared is there in another form.
+// refuses the user, Permanent when what is declared is there in another form.
 func (c *Client) Connect(ctx context.Context) error {
 	if c.ch != nil && !c.ch.IsClosed() {
 		return nil
@@ -110,10 +114,10 @@ func (c *Client) Connect(ctx context.Context) error {
 	}
 	c.conn = conn
 	if c.ch, err = conn.Channel(); err == nil {
-		err = c.ch.Confirm(false)
+		err = c.declare(c.ch.NotifyClose(make(chan *amqp.Error, 1)))
 	}
 	if err == nil {
-		err = c.declare()
+		err = c.ch.Confirm(false)
 	}
 	if err != nil {
 		c.Close()
@@ -123,7 +127,8 @@ func (c *Client) Connect(ctx context.Context) error {
 	return nil
 }
 
-func (c *Client) declare() error {
+// declare makes what the settings say; closed tells why the broker closed the channel.
+func (c *Client) declare(closed <-chan *amqp.Error) error {
 	conf := &c.conf
 	on := func(options map[string]string, key string, def bool) bool {
 		if v, ok := options[key]; ok {
@@ -138,22 +143,38 @@ func (c *Client) declare() error {
 		}
 		err := c.ch.ExchangeDeclare(conf.ExchangeName, kind, on(conf.ExchangeOptions, "durable", true), on(conf.ExchangeOptions, "auto-delete", false), false, false, nil)
 		if err != nil {
-			return fmt.Errorf("exchange %s: %w", conf.ExchangeName, err)
+			return fmt.Errorf("exchange %s: %w", conf.ExchangeName, because(err, closed))
 		}
 	}
 	if conf.QueueName != "" {
 		o := conf.QueueOptions
 		_, err := c.ch.QueueDeclare(conf.QueueName, on(o, "durable", true), on(o, "auto-delete", false), on(o, "exclusive", false), false, nil)
 		if err != nil {
-			return fmt.Errorf("queue %s: %w", conf.QueueName, err)
+			return fmt.Errorf("queue %s: %w", conf.QueueName, because(err, closed))
 		}
 	}
 	if conf.Binding {
 		if err := c.ch.QueueBind(conf.QueueName, conf.RoutingKey, conf.ExchangeName, false, table(conf.BindingArguments)); err != nil {
-			return fmt.Errorf("binding of %s to %s: %w", conf.QueueName, conf.ExchangeName, err)
+			return fmt.Errorf("binding of %s to %s: %w", conf.QueueName, conf.ExchangeName, because(err, closed))
 		}
 	}
 	return nil
+}
+
+// because returns the broker's word for an error of a call: when the broker answers with the end
+// of the channel, the library says by chance that or only that the channel is closed.
+func because(err error, closed <-chan *amqp.Error) error {
+	if !errors.Is(err, amqp.ErrClosed) {
+		return err
+	}
+	select {
+	case e := <-closed:
+		if e != nil {
+			return e
+		}
+	default:
+	}
+	return err
 }
 
 func table(m map[string]string) amqp.Table {

@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -56,26 +55,26 @@ type Client struct {
 func NewClient(conf Server, tokenScheme string) (*Client, error) {
 	c := &Client{conf: conf, scheme: tokenScheme}
 	if len(conf.URL) == 0 {
-		return nil, fault.Errorf(fault.Invalid, "url: no address given")
+		return nil, fault.Param("url", "url: no address given")
 	}
 	for _, s := range conf.URL {
 		u, err := url.Parse(strings.TrimRight(s, "/"))
 		switch {
 		case err != nil:
-			return nil, fault.Errorf(fault.Invalid, "url: %w", err)
+			return nil, fault.Param("url", "url: %w", bare(err))
 		case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-			return nil, fault.Errorf(fault.Invalid, "url %q: want http://host:port or https://host:port", u.Redacted())
+			return nil, fault.Param("url", "url %q: want http://host:port or https://host:port", u.Redacted())
 		case u.RawQuery != "" || u.Fragment != "":
-			return nil, fault.Errorf(fault.Invalid, "url %q: no query and no fragment, please", u.Redacted())
+			return nil, fault.Param("url", "url %q: no query and no fragment, please", u.Redacted())
 		}
 		c.bases = append(c.bases, u)
 	}
 	if conf.Token != "" && conf.Username != "" {
-		return nil, fault.Errorf(fault.Invalid, "token and username exclude each other")
+		return nil, fault.Param("token", "token and username exclude each other")
 	}
 	t, err := transport(conf)
 	if err != nil {
-		return nil, fault.New(fault.Invalid, err)
+		return nil, err
 	}
 	c.http = &http.Client{Transport: t, Timeout: conf.Timeout.D(), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return c, nil
@@ -88,24 +87,24 @@ func transport(conf Server) (*http.Transport, error) {
 	if conf.CAFile != "" {
 		pem, err := os.ReadFile(conf.CAFile)
 		if err != nil {
-			return nil, fmt.Errorf("ca_file: %w", err)
+			return nil, fault.Param("ca_file", "ca_file: %w", err)
 		}
 		pool, err := x509.SystemCertPool()
 		if err != nil {
 			pool = x509.NewCertPool()
 		}
 		if !pool.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("ca_file: %s holds no PEM certificate", conf.CAFile)
+			return nil, fault.Param("ca_file", "ca_file: %s holds no PEM certificate", conf.CAFile)
 		}
 		t.TLSClientConfig.RootCAs = pool
 	}
 	if (conf.CertFile == "") != (conf.KeyFile == "") {
-		return nil, errors.New("cert_file and key_file go together")
+		return nil, fault.Param("cert_file", "cert_file and key_file go together")
 	}
 	if conf.CertFile != "" {
 		pair, err := tls.LoadX509KeyPair(conf.CertFile, conf.KeyFile)
 		if err != nil {
-			return nil, fmt.Errorf("cert_file: %w", err)
+			return nil, fault.Param("cert_file", "cert_file: %w", err)
 		}
 		t.TLSClientConfig.Certificates = []tls.Certificate{pair}
 	}
@@ -223,11 +222,8 @@ func (c *Client) DoAt(ctx context.Context, n int, r Request) (*Answer, error) {
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		var redacted *url.Error
-		if errors.As(err, &redacted) {
-			err = redacted.Err
-		}
-		return nil, fault.Errorf(fault.Transient, "%s: %w", u.Redacted(), err)
+		err = bare(err)
+		return nil, fault.Errorf(fault.Transient, "%s: %w%s", u.Redacted(), err, advice(err))
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
@@ -238,6 +234,33 @@ func (c *Client) DoAt(ctx context.Context, n int, r Request) (*Answer, error) {
 		return nil, fault.Errorf(fault.Invalid, "%s: the answer is longer than %d bytes", u.Redacted(), maxAnswer)
 	}
 	return &Answer{Status: resp.StatusCode, Body: body, RetryAfter: retryAfter(resp.Header.Get("Retry-After"))}, nil
+}
+
+// bare is err without the URL that it is about, which may hold a password.
+func bare(err error) error {
+	var e *url.Error
+	if errors.As(err, &e) {
+		return e.Err
+	}
+	return err
+}
+
+// advice says what to do about mistakes with TLS.
+func advice(err error) string {
+	var record tls.RecordHeaderError
+	var unknown x509.UnknownAuthorityError
+	var host x509.HostnameError
+	switch {
+	case errors.As(err, &record) || errors.Is(err, http.ErrSchemeMismatch):
+		return "; without TLS the address begins with http://"
+	case strings.Contains(err.Error(), "malformed HTTP response"):
+		return "; with TLS the address begins with https://"
+	case errors.As(err, &unknown):
+		return "; ca_file names the certificate of who signed it"
+	case errors.As(err, &host):
+		return "; url wants a name that is in it"
+	}
+	return ""
 }
 
 func (c *Client) credentials(req *http.Request, user *url.Userinfo) {

@@ -29,10 +29,10 @@ func Merge[T any](base T, params indexwriter.Params) (T, error) {
 	for _, name := range slices.Sorted(maps.Keys(params)) {
 		f, ok := fields[name]
 		if !ok {
-			return base, fault.Errorf(fault.Invalid, "parameter %s: unknown", name)
+			return base, fault.Param(name, "parameter %s: unknown", name)
 		}
 		if err := set(f, params[name]); err != nil {
-			return base, fault.Errorf(fault.Invalid, "parameter %s: %w", name, err)
+			return base, fault.Param(name, "parameter %s: %w", name, err)
 		}
 	}
 	return out, nil

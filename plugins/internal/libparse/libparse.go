@@ -50,6 +50,15 @@ func Failed(c *model.Content, minor model.ParseMinor, format string, args ...any
 	}}}
 }
 
+// Unreadable is the answer for a document that is not what its format wants: invalid, or truncated
+// when its end was cut off on the way, which is the likelier reason then.
+func Unreadable(c *model.Content, format string, args ...any) *parser.Output {
+	if c.Truncated == "" {
+		return Failed(c, model.ParseFailedInvalidFormat, format, args...)
+	}
+	return Failed(c, model.ParseFailedTruncated, "%s; the document is cut off (%s)", fmt.Sprintf(format, args...), c.Truncated)
+}
+
 // Succeeded is the answer for a parsed document; facts is how many facts were
 // asked for, each of which wants its answer.
 func Succeeded(p *model.Parse, facts int) *parser.Output {

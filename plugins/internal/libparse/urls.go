@@ -1,12 +1,16 @@
 package libparse
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/gonutch/crawler/sdk/model"
+)
 
 // FindURLs returns the http, https and ftp URLs in text, in order, at most
 // limit (0: all), without those of self, and how many more there were. Where
 // one starts its scheme must not be part of a word; it ends at white space,
-// quotes, angle brackets and the like, and punctuation at its end belongs to
-// the sentence, as do brackets it does not open. Every byte is looked at a
+// quotes, angle brackets and the like, and brackets it does not open, such as those of
+// Markdown; punctuation at its end belongs to the sentence. Every byte is looked at a
 // bounded number of times.
 func FindURLs(text string, limit int, self string) (urls []string, over int) {
 	self, _, _ = strings.Cut(self, "#")
@@ -21,11 +25,7 @@ func FindURLs(text string, limit int, self string) (urls []string, over int) {
 		if start < 0 || at == len(text) || !startsHost(text[at]) {
 			continue
 		}
-		end := at
-		for end < len(text) && !endsURL(text[end]) {
-			end++
-		}
-		end = trimURL(text, at, end)
+		end := urlEnd(text, at)
 		at = end
 		u := text[start:end]
 		if page, _, _ := strings.Cut(u, "#"); page == self {
@@ -37,6 +37,15 @@ func FindURLs(text string, limit int, self string) (urls []string, over int) {
 		}
 		urls = append(urls, u)
 	}
+}
+
+// Whole is text without the word that it ends with when the document's end was cut off: a URL there may
+// be the beginning of another one.
+func Whole(c *model.Content, text string) string {
+	if c.Truncated == "" {
+		return text
+	}
+	return text[:strings.LastIndexAny(text, " \t\n")+1]
 }
 
 // schemeStart returns where the scheme that ends at i starts, or -1 when it is
@@ -65,28 +74,22 @@ func endsURL(c byte) bool {
 	return c <= ' ' || strings.IndexByte("\"<>`{}|\\^\x7f", c) >= 0
 }
 
-// trimURL returns the end of the URL without what belongs to the text around
-// it.
-func trimURL(text string, start, end int) int {
-	opened := [3]int{}
+// urlEnd returns where the URL whose host starts at start ends: before what can't be part
+// of it, a bracket that it has not opened, or punctuation in front of these.
+func urlEnd(text string, start int) int {
+	opened := [2]int{}
 	const left, right = "([", ")]"
-	for i := start; i < end; i++ {
-		if k := strings.IndexByte(left, text[i]); k >= 0 {
+	end := start
+	for ; end < len(text) && !endsURL(text[end]); end++ {
+		if k := strings.IndexByte(left, text[end]); k >= 0 {
 			opened[k]++
-		} else if k := strings.IndexByte(right, text[i]); k >= 0 {
-			opened[k]--
+		} else if k := strings.IndexByte(right, text[end]); k >= 0 {
+			if opened[k]--; opened[k] < 0 {
+				break
+			}
 		}
 	}
-	for end > start {
-		c := text[end-1]
-		k := strings.IndexByte(right, c)
-		switch {
-		case k >= 0 && opened[k] < 0:
-			opened[k]++
-		case strings.IndexByte(".,;:!?'*", c) >= 0:
-		default:
-			return end
-		}
+	for end > start && strings.IndexByte(".,;:!?'*", text[end-1]) >= 0 {
 		end--
 	}
 	return end

@@ -10,6 +10,7 @@ func TestFindURLs(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"see http://a.example/x, and <https://b.example/?q=1#f>.", "http://a.example/x https://b.example/?q=1#f"},
 		{"(http://a.example/w_(x)) [ftp://f.example/y] \"http://q.example/\"", "http://a.example/w_(x) ftp://f.example/y http://q.example/"},
+		{"[![badge](http://a.example/b.svg)](http://b.example/c) [d]: http://d.example/[e](f).", "http://a.example/b.svg http://b.example/c http://d.example/[e](f)"},
 		{"HTTP://A.example/", "HTTP://A.example/"},
 		{"http:// https:/// http://, ://x mailto:a@b", ""},
 		{"xhttp://a.example/ gopher://b.example/", ""},

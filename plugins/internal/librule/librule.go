@@ -25,8 +25,12 @@ type Line struct {
 	At   string // file:line, setting:line or setting[index]
 }
 
-// Errorf returns an error of kind Invalid that begins with the place.
+// Errorf returns an error of kind Invalid that begins with the place, and names the setting
+// when the line stands in one.
 func (l Line) Errorf(format string, args ...any) error {
+	if setting, _, ok := strings.Cut(l.At, "["); ok {
+		return fault.Param(setting, "%s: %w", l.At, fmt.Errorf(format, args...))
+	}
 	return fault.New(fault.Invalid, fmt.Errorf("%s: %w", l.At, fmt.Errorf(format, args...)))
 }
 

@@ -20,6 +20,16 @@ func ModuleDir(t testing.TB, module string) string {
 	return dir
 }
 
+// ModuleCache returns the folder of the modules that were downloaded.
+func ModuleCache(t testing.TB) string {
+	t.Helper()
+	out, err := exec.Command("go", "env", "GOMODCACHE").Output()
+	if err != nil {
+		t.Fatalf("where is the module cache: %v", err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
 // Languages of the site that Hugo makes.
 func Languages() []string {
 	return []string{"bg", "cs", "de", "en", "es", "fi", "fr", "it", "nl", "pl", "sv"}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/gonutch/crawler/sdk/fault"
 )
@@ -19,9 +20,10 @@ import (
 // Commit stands in temporary files, and Commit gives them their names,
 // <number>.<ext>, in order. So each file is whole whatever happens, and what was
 // not committed is gone after a crash. The numbers go on where an earlier
-// process stopped. Not safe for concurrent use; one process owns a folder.
+// process stopped. Not safe for concurrent use; the folder is locked until Close.
 type Files struct {
 	dir     string
+	lock    *os.File
 	ext     string
 	max     int64
 	zip     bool
@@ -43,32 +45,75 @@ func OpenFiles(dir, ext string, limit int64, zip bool) (*Files, error) {
 	}
 	w := &Files{dir: dir, ext: ext, max: limit, zip: zip, next: 1}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, folderError(err)
+		return nil, FolderError(err)
 	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, folderError(err)
+	if err := w.own(); err != nil {
+		return nil, err
 	}
-	for _, e := range entries {
-		name := e.Name()
-		if strings.HasSuffix(name, tempSuffix) {
-			if err := os.Remove(filepath.Join(dir, name)); err != nil {
-				return nil, folderError(err)
-			}
-			continue
-		}
-		if n, err := strconv.Atoi(strings.TrimSuffix(name, "."+ext)); err == nil {
-			w.next = max(w.next, n+1)
-		}
+	if err := w.tidy(); err != nil {
+		return nil, errors.Join(FolderError(err), w.lock.Close())
 	}
 	return w, nil
 }
 
-// folderError gives an error its kind: a folder that can't be used is a mistake, a
-// full disk passes.
-func folderError(err error) error {
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrInvalid) || errors.Is(err, fs.ErrExist) {
-		return fault.New(fault.Invalid, err)
+// own locks the folder, so that no other writer takes the same names.
+func (w *Files) own() error {
+	d, err := os.Open(w.dir)
+	if err != nil {
+		return FolderError(err)
+	}
+	if err := syscall.Flock(int(d.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = d.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return fault.Param("path", "folder %s: another index_writer writes into it, of this crawl or another", w.dir)
+		}
+		return FolderError(err)
+	}
+	w.lock = d
+	return nil
+}
+
+// tidy removes what a crash left and finds the next number.
+func (w *Files) tidy() error {
+	entries, err := os.ReadDir(w.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name, part := strings.CutSuffix(e.Name(), tempSuffix)
+		digits, ours := strings.CutSuffix(name, "."+w.ext)
+		n, err := strconv.Atoi(digits)
+		switch {
+		case !ours || err != nil: // somebody else's
+		case !part:
+			w.next = max(w.next, n+1)
+		default:
+			if err := os.Remove(filepath.Join(w.dir, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// OpenFolder is OpenFiles in the folder of an instance; see Folder.
+func OpenFolder(path, dataDir, name, ext string, limit int64, zip bool) (*Files, error) {
+	dir, err := Folder(path, dataDir, name)
+	if err != nil {
+		return nil, err
+	}
+	return OpenFiles(dir, ext, limit, zip)
+}
+
+// FolderError gives an error of the system about a writer's folder its kind: one that can't be used
+// is a mistake, a full disk passes.
+func FolderError(err error) error {
+	for _, mistake := range []error{
+		fs.ErrPermission, fs.ErrInvalid, fs.ErrExist, syscall.ENOTDIR, syscall.EISDIR, syscall.ENAMETOOLONG, syscall.ELOOP, syscall.EROFS,
+	} {
+		if errors.Is(err, mistake) {
+			return fault.Param("path", "%w", err)
+		}
 	}
 	return fault.New(fault.Transient, err)
 }
@@ -132,7 +177,7 @@ func (w *Files) End() error {
 	name := w.f.Name()
 	w.f, w.buf, w.gz = nil, nil, nil
 	if err != nil {
-		return fault.New(fault.Transient, fmt.Errorf("write %s: %w", name, err))
+		return fault.New(fault.Transient, errors.Join(fmt.Errorf("write %s: %w", name, err), os.Remove(name)))
 	}
 	w.pending = append(w.pending, name)
 	return nil
@@ -173,6 +218,11 @@ func (w *Files) Discard() error {
 	return errors.Join(errs...)
 }
 
+// Close drops what is not committed and gives the folder free.
+func (w *Files) Close() error {
+	return errors.Join(w.Discard(), w.lock.Close())
+}
+
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -191,7 +241,7 @@ func Folder(path, dataDir, name string) (string, error) {
 	case path != "":
 		return path, nil
 	case dataDir == "":
-		return "", fault.Errorf(fault.Invalid, "no folder to write to: set path")
+		return "", fault.Param("path", "no folder to write to: set path")
 	}
 	return filepath.Join(dataDir, name), nil
 }

@@ -25,11 +25,11 @@ type Instance interface {
 	Close(ctx context.Context) error
 }
 
-// Table is an indexwriter.Writer over instances that Make opens. It is safe for
-// concurrent use.
+// Table is an indexwriter.Writer over instances. It is safe for concurrent use.
 type Table struct {
-	// Make opens the instance called name.
-	Make func(ctx context.Context, name string, params indexwriter.Params) (Instance, error)
+	// Check reads the parameters of the instance called name, and says what of them can't be
+	// used without reaching for the index. What it returns opens the instance.
+	Check func(name string, params indexwriter.Params) (open func(context.Context) (Instance, error), err error)
 
 	mu   sync.Mutex
 	open map[string]*slot
@@ -45,7 +45,11 @@ func (t *Table) Open(ctx context.Context, name string, params indexwriter.Params
 	if err := t.Close(ctx, name); err != nil {
 		return err
 	}
-	in, err := t.Make(ctx, name, params)
+	open, err := t.Check(name, params)
+	if err != nil {
+		return err
+	}
+	in, err := open(ctx)
 	if err != nil {
 		return err
 	}
@@ -56,6 +60,22 @@ func (t *Table) Open(ctx context.Context, name string, params indexwriter.Params
 	}
 	t.open[name] = &slot{in: in}
 	return nil
+}
+
+// Validate implements indexwriter.Validator.
+func (t *Table) Validate(_ context.Context, name string, params indexwriter.Params) error {
+	_, err := t.Check(name, params)
+	return err
+}
+
+// Get returns the opened instance called name, for calls that may come while it writes.
+func (t *Table) Get(name string) (Instance, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s := t.open[name]; s != nil {
+		return s.in, nil
+	}
+	return nil, fault.Errorf(fault.Permanent, "writer %q is not open", name)
 }
 
 func (t *Table) with(ctx context.Context, name string, f func(Instance) error) error {
@@ -123,6 +143,7 @@ func (t *Table) Shutdown() error {
 var (
 	_ indexwriter.Writer    = (*Table)(nil)
 	_ indexwriter.Describer = (*Table)(nil)
+	_ indexwriter.Validator = (*Table)(nil)
 )
 
 // Record is an operation as the writers of JSON have it: one form for all of

@@ -3,6 +3,7 @@ package libxml
 import (
 	"bytes"
 	"html"
+	"slices"
 	"strings"
 
 	"github.com/tdewolff/parse/v2"
@@ -20,6 +21,10 @@ type Handler interface {
 	End(name string) bool
 }
 
+// Cutter is a Handler that wants to know where a document ends with elements open, before these are ended:
+// what they hold is not whole.
+type Cutter interface{ Cut() }
+
 // Walk reads a document that Decode returned in one pass without building anything.
 // Errors are Refused: entities that the document declares, and elements nested
 // too deep. Malformed markup is read as well as it goes. Elements that are open at the
@@ -31,7 +36,8 @@ func Walk(body []byte, limits Limits, h Handler) (open bool, err error) {
 	if bytes.IndexByte(body, 0) >= 0 { // ends the lexer
 		body = bytes.ReplaceAll(body, []byte{0}, []byte{' '})
 	}
-	w := walker{h: h, depth: limits.Depth, lex: xml.NewLexer(parse.NewInputBytes(body))}
+	// The lexer writes a NUL behind what it reads, unless there is no room: then it copies.
+	w := walker{h: h, depth: limits.Depth, lex: xml.NewLexer(parse.NewInputBytes(slices.Clip(body)))}
 	for more := true; more && err == nil; {
 		more, err = w.next()
 	}
@@ -39,6 +45,9 @@ func Walk(body []byte, limits Limits, h Handler) (open bool, err error) {
 		return false, err
 	}
 	open = len(w.open) > 0
+	if c, ok := h.(Cutter); ok && open {
+		c.Cut()
+	}
 	for i := len(w.open) - 1; i >= 0; i-- {
 		if !h.End(w.open[i]) {
 			break

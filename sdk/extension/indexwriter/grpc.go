@@ -2,11 +2,14 @@ package indexwriter
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/gonutch/crawler/sdk/fault"
 	"github.com/gonutch/crawler/sdk/internal/pb/indexwriterv1"
 	"github.com/gonutch/crawler/sdk/internal/pb/modelv1"
 	"github.com/gonutch/crawler/sdk/internal/rpc"
@@ -22,6 +25,7 @@ type Client struct {
 var (
 	_ Writer    = (*Client)(nil)
 	_ Describer = (*Client)(nil)
+	_ Validator = (*Client)(nil)
 )
 
 // NewClient returns the client of the writer that cc leads to.
@@ -75,6 +79,15 @@ func (c *Client) Close(ctx context.Context, instance string) error {
 	return rpc.Failed(ctx, "indexwriter: close", err)
 }
 
+// Validate implements Validator. A writer that can't tell takes any parameters.
+func (c *Client) Validate(ctx context.Context, instance string, params Params) error {
+	_, err := c.c.Validate(ctx, &indexwriterv1.ValidateRequest{Instance: wire.Bytes(instance), Params: wire.Params(params)})
+	if status.Code(err) == codes.Unimplemented {
+		return nil
+	}
+	return rpc.Failed(ctx, "indexwriter: validate", err)
+}
+
 // Describe implements Describer. A writer that can't be asked is described as
 // nothing.
 func (c *Client) Describe(ctx context.Context, instance string, sample []model.Document) (*Description, error) {
@@ -106,12 +119,32 @@ type server struct {
 	impl func() (Writer, error)
 }
 
+// inTime calls f with seven eighths of the time that is left for the call, so that a writer whose
+// index does not answer says so, with kind Transient, before its process counts as hung.
+func inTime(ctx context.Context, f func(context.Context) error) error {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return f(ctx)
+	}
+	left := time.Until(end)
+	left -= left / 8
+	own, cancel := context.WithTimeout(ctx, left)
+	defer cancel()
+	err := f(own)
+	if err != nil && own.Err() != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		return fault.Errorf(fault.Transient, "no answer within %v: %w", left.Round(time.Millisecond), err)
+	}
+	return err
+}
+
 func (s *server) Open(ctx context.Context, r *indexwriterv1.OpenRequest) (*indexwriterv1.OpenResponse, error) {
 	w, err := s.impl()
 	if err != nil {
 		return nil, err
 	}
-	return &indexwriterv1.OpenResponse{}, w.Open(ctx, wire.Text(r.GetInstance()), wire.ParamsFrom(r.GetParams()))
+	return &indexwriterv1.OpenResponse{}, inTime(ctx, func(ctx context.Context) error {
+		return w.Open(ctx, wire.Text(r.GetInstance()), wire.ParamsFrom(r.GetParams()))
+	})
 }
 
 func (s *server) Write(ctx context.Context, r *indexwriterv1.WriteRequest) (*indexwriterv1.WriteResponse, error) {
@@ -126,7 +159,11 @@ func (s *server) Write(ctx context.Context, r *indexwriterv1.WriteRequest) (*ind
 			ops[i].Kind = Delete
 		}
 	}
-	results, err := w.Write(ctx, wire.Text(r.GetInstance()), ops)
+	var results []Result
+	err = inTime(ctx, func(ctx context.Context) (err error) {
+		results, err = w.Write(ctx, wire.Text(r.GetInstance()), ops)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +181,7 @@ func (s *server) Commit(ctx context.Context, r *indexwriterv1.CommitRequest) (*i
 	if err != nil {
 		return nil, err
 	}
-	return &indexwriterv1.CommitResponse{}, w.Commit(ctx, wire.Text(r.GetInstance()))
+	return &indexwriterv1.CommitResponse{}, inTime(ctx, func(ctx context.Context) error { return w.Commit(ctx, wire.Text(r.GetInstance())) })
 }
 
 func (s *server) Close(ctx context.Context, r *indexwriterv1.CloseRequest) (*indexwriterv1.CloseResponse, error) {
@@ -153,6 +190,18 @@ func (s *server) Close(ctx context.Context, r *indexwriterv1.CloseRequest) (*ind
 		return nil, err
 	}
 	return &indexwriterv1.CloseResponse{}, w.Close(ctx, wire.Text(r.GetInstance()))
+}
+
+func (s *server) Validate(ctx context.Context, r *indexwriterv1.ValidateRequest) (*indexwriterv1.ValidateResponse, error) {
+	w, err := s.impl()
+	if err != nil {
+		return nil, err
+	}
+	v, ok := w.(Validator)
+	if !ok {
+		return nil, status.Error(codes.Unimplemented, "the writer can't check parameters by themselves")
+	}
+	return &indexwriterv1.ValidateResponse{}, v.Validate(ctx, wire.Text(r.GetInstance()), wire.ParamsFrom(r.GetParams()))
 }
 
 func (s *server) Describe(ctx context.Context, r *indexwriterv1.DescribeRequest) (*indexwriterv1.DescribeResponse, error) {
@@ -168,7 +217,11 @@ func (s *server) Describe(ctx context.Context, r *indexwriterv1.DescribeRequest)
 	for i, doc := range r.GetSample() {
 		sample[i] = wire.DocumentFrom(doc)
 	}
-	desc, err := d.Describe(ctx, wire.Text(r.GetInstance()), sample)
+	var desc *Description
+	err = inTime(ctx, func(ctx context.Context) (err error) {
+		desc, err = d.Describe(ctx, wire.Text(r.GetInstance()), sample)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

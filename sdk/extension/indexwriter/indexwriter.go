@@ -48,17 +48,29 @@ type Params map[string]string
 // different instances.
 type Writer interface {
 	// Open prepares instance. A parameter that can't be used is an error of kind
-	// Invalid, and no command starts with it; an index that can't be reached now
+	// Invalid (fault.Param names it), and no command starts with it; an index that can't be reached now
 	// one of kind Transient: the core keeps what is to be written and opens the
 	// instance again later.
 	Open(ctx context.Context, instance string, params Params) error
 	// Write performs ops in order. An error of kind Transient leaves all of them
-	// undone or repeatable; the core sends them again.
+	// undone or repeatable; the core sends them again. A writer waits for its index no
+	// longer than ctx allows: one that does not answer when its time is over counts as
+	// hung, its process is replaced and its documents are suspects. So ctx of a plugin
+	// that uses this SDK ends when seven eighths of that time are over; its error is
+	// passed on as Transient.
 	Write(ctx context.Context, instance string, ops []Op) ([]Result, error)
 	// Commit makes everything written so far durable and visible.
 	Commit(ctx context.Context, instance string) error
 	// Close releases instance; safe to call twice.
 	Close(ctx context.Context, instance string) error
+}
+
+// Validator is implemented by writers that can tell whether parameters can be used without
+// reaching for the index. "crawler config check" asks, before any instance is opened. A
+// parameter that can't be used is an error of kind Invalid, best made by fault.Param, so that
+// the line of the configuration is shown; nothing else is an error. Open makes the same checks.
+type Validator interface {
+	Validate(ctx context.Context, instance string, params Params) error
 }
 
 // Describer is implemented by writers that can say more about an opened instance

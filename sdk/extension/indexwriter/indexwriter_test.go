@@ -2,7 +2,11 @@ package indexwriter_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
@@ -163,5 +167,61 @@ func TestDescribe(t *testing.T) {
 	}))
 	if got, err := c.Describe(rpctest.Context(t), "a", sample); err != nil || rpctest.Diff(&indexwriter.Description{}, got) != "" {
 		t.Errorf("a writer without description: %+v, %v", got, err)
+	}
+}
+
+// picky is a writer that checks parameters by themselves.
+type picky struct{ indexwriter.Writer }
+
+func (picky) Validate(_ context.Context, instance string, params indexwriter.Params) error {
+	if params["charset"] != "utf-8" {
+		return fmt.Errorf("open %s: %w", instance, fault.Param("charset", "charset = %q is unknown", params["charset"]))
+	}
+	return nil
+}
+
+// TestValidate: the parameter that an error is about comes over the wire, and a writer without
+// Validate takes any.
+func TestValidate(t *testing.T) {
+	client := func(w indexwriter.Writer) *indexwriter.Client {
+		return indexwriter.NewClient(rpctest.Connect(t, func(r grpc.ServiceRegistrar) {
+			indexwriter.Register(r, func() (indexwriter.Writer, error) { return w, nil })
+		}))
+	}
+	ctx := rpctest.Context(t)
+	c := client(picky{})
+	if err := c.Validate(ctx, "a", indexwriter.Params{"charset": "utf-8"}); err != nil {
+		t.Error(err)
+	}
+	err := c.Validate(ctx, "a", indexwriter.Params{"charset": "klingon"})
+	if name, text := fault.ParamOf(err); name != "charset" || text != `open a: charset = "klingon" is unknown` || !fault.Is(err, fault.Invalid) {
+		t.Errorf("%q, %q, %v", name, text, err)
+	}
+	if err := client(struct{ indexwriter.Writer }{}).Validate(ctx, "a", nil); err != nil {
+		t.Errorf("a writer that can't tell: %v", err)
+	}
+}
+
+// patient is a writer whose index does not answer.
+type patient struct{ script }
+
+func (p *patient) Write(ctx context.Context, _ string, _ []indexwriter.Op) ([]indexwriter.Result, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// TestInTime: a writer that waits for its index until its context ends answers before the call's
+// time is over, so that nobody takes its process for hung.
+func TestInTime(t *testing.T) {
+	t.Parallel()
+	c := indexwriter.NewClient(rpctest.Connect(t, func(r grpc.ServiceRegistrar) {
+		indexwriter.Register(r, func() (indexwriter.Writer, error) { return &patient{}, nil })
+	}))
+	const limit = 8 * time.Second // and an eighth of it for the answer
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	_, err := c.Write(ctx, "a", []indexwriter.Op{{}})
+	if ctx.Err() != nil || !fault.Is(err, fault.Transient) || errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "no answer within") {
+		t.Errorf("%v; the call's time is over: %v", err, ctx.Err())
 	}
 }

@@ -1,11 +1,14 @@
 package protocol
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -25,59 +28,134 @@ const (
 
 const what = "protocol: fetch"
 
-// Client is a protocol in another process.
+// Client is a protocol in another process. It is safe for concurrent use, and
+// exchanges of one Client that overlap cost less than those of several.
 type Client struct {
 	c protocolv1.ProtocolServiceClient
+
+	busy  atomic.Int64 // exchanges under way
+	alone atomic.Bool  // FetchMany is of no use with this plugin
+	mu    sync.Mutex
+	many  *many // that exchanges under way share; nil for none
 }
 
 var _ Protocol = (*Client)(nil)
 
 // NewClient returns the client of the protocol that cc leads to.
 func NewClient(cc grpc.ClientConnInterface) *Client {
-	return &Client{protocolv1.NewProtocolServiceClient(cc)}
+	return &Client{c: protocolv1.NewProtocolServiceClient(cc)}
 }
 
 // Fetch implements Protocol. A body longer than req.MaxBytes is an error of
 // kind Invalid, and no more than that is ever held.
 func (c *Client) Fetch(ctx context.Context, req *Request) (*Response, error) {
+	others := c.busy.Add(1) > 1
+	defer c.busy.Add(-1)
+	r := requestTo(req)
+	if others && !c.alone.Load() {
+		if resp, err := c.fetchTogether(ctx, r); !errors.Is(err, errAlone) {
+			return resp, err
+		}
+	}
+	return c.fetchAlone(ctx, r)
+}
+
+// fetchAlone performs the exchange by a call of its own.
+func (c *Client) fetchAlone(ctx context.Context, req *protocolv1.FetchRequest) (*Response, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s, err := c.c.Fetch(ctx, &protocolv1.FetchRequest{
+	s, err := c.c.Fetch(ctx, req)
+	if err := rpc.Failed(ctx, what, err); err != nil {
+		return nil, err
+	}
+	a := answerTo(req)
+	for {
+		m, err := s.Recv()
+		if errors.Is(err, io.EOF) {
+			return a.end()
+		}
+		if err := rpc.Failed(ctx, what, err); err != nil {
+			return nil, err
+		}
+		if err := a.add(m); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func requestTo(req *Request) *protocolv1.FetchRequest {
+	return &protocolv1.FetchRequest{
 		Url: wire.Bytes(req.URL), Kind: protocolv1.RequestKind(req.Kind) + 1,
 		LastModified: wire.Bytes(req.LastModified), Etag: wire.Bytes(req.ETag),
 		MaxBytes: req.MaxBytes, TimeoutNs: int64(req.Timeout), AllowPrivate: wire.BytesList(req.AllowPrivate),
-		Metadata: wire.Metadata(req.Metadata),
-	})
-	if err := rpc.Failed(ctx, what, err); err != nil {
-		return nil, err
+		Metadata: wire.Metadata(req.Metadata), Headers: wire.Metadata(req.Headers),
 	}
-	first, err := s.Recv()
-	if errors.Is(err, io.EOF) {
+}
+
+// answer is put together from the messages of one exchange.
+type answer struct {
+	url      []byte // asked for
+	limit    int64  // of the body; that of the request
+	out      *Response
+	head     *protocolv1.FetchHead
+	body     []byte // with the bytes attached to it
+	attached int64
+}
+
+func answerTo(req *protocolv1.FetchRequest) answer {
+	return answer{url: req.GetUrl(), limit: req.GetMaxBytes()}
+}
+
+// add takes the next message.
+func (a *answer) add(m *protocolv1.FetchResponse) error {
+	if a.out == nil {
+		return a.begin(m)
+	}
+	if m.GetHead() != nil {
+		return rpc.Malformed(what, "a second head")
+	}
+	if size := min(a.head.GetBodySize(), a.limit) + a.attached; int64(cap(a.body)) < size {
+		a.body = append(make([]byte, 0, size), a.body...)
+	}
+	a.body = append(a.body, m.GetBody()...)
+	return a.fits()
+}
+
+func (a *answer) begin(m *protocolv1.FetchResponse) error {
+	if m.GetHead() == nil {
+		return rpc.Malformed(what, "the first message has no head")
+	}
+	var err error
+	if a.out, err = responseFrom(m.GetHead()); err != nil {
+		return rpc.Malformed(what, "%v", err)
+	}
+	if u := m.GetHead().GetUrl(); len(u) > 0 && !bytes.Equal(u, a.url) { // it would be stored as another page
+		return rpc.Malformed(what, "it is of %.200q", u)
+	}
+	if a.attached, err = attachedBytes(m.GetHead()); err != nil {
+		return rpc.Malformed(what, "%v", err)
+	}
+	if a.limit <= 0 {
+		a.limit = maxBody
+	}
+	a.head, a.body = m.GetHead(), m.GetBody()
+	return a.fits()
+}
+
+func (a *answer) fits() error {
+	if int64(len(a.body)) > a.limit+a.attached {
+		return rpc.Malformed(what, "a body of more than %d bytes", a.limit)
+	}
+	return nil
+}
+
+// end returns what the messages made.
+func (a *answer) end() (*Response, error) {
+	if a.out == nil {
 		return nil, rpc.Malformed(what, "no message")
 	}
-	if err := rpc.Failed(ctx, what, err); err != nil {
-		return nil, err
-	}
-	if first.GetHead() == nil {
-		return nil, rpc.Malformed(what, "the first message has no head")
-	}
-	out, err := responseFrom(first.GetHead())
-	if err != nil {
-		return nil, rpc.Malformed(what, "%v", err)
-	}
-	limit := req.MaxBytes
-	if limit <= 0 {
-		limit = maxBody
-	}
-	attached, err := attachedBytes(first.GetHead())
-	if err != nil {
-		return nil, rpc.Malformed(what, "%v", err)
-	}
-	out.Body, err = receive(ctx, s, first, limit, attached)
-	if err == nil {
-		err = detach(out, first.GetHead(), limit)
-	}
-	return out, err
+	a.out.Body = a.body
+	return a.out, detach(a.out, a.head, a.limit)
 }
 
 // attachedBytes returns how many bytes behind the body belong to attachments.
@@ -125,32 +203,6 @@ func detach(out *Response, h *protocolv1.FetchHead, limit int64) error {
 	return nil
 }
 
-// receive collects the body, with the bytes attached to it, from the first message and
-// those that follow.
-func receive(ctx context.Context, s grpc.ServerStreamingClient[protocolv1.FetchResponse], m *protocolv1.FetchResponse, limit, attached int64) ([]byte, error) {
-	body := m.GetBody()
-	size := min(m.GetHead().GetBodySize(), limit) + attached
-	for {
-		if int64(len(body)) > limit+attached {
-			return nil, rpc.Malformed(what, "a body of more than %d bytes", limit)
-		}
-		m, err := s.Recv()
-		if errors.Is(err, io.EOF) {
-			return body, nil
-		}
-		if err := rpc.Failed(ctx, what, err); err != nil {
-			return nil, err
-		}
-		if m.GetHead() != nil {
-			return nil, rpc.Malformed(what, "a second head")
-		}
-		if int64(cap(body)) < size {
-			body = append(make([]byte, 0, size), body...)
-		}
-		body = append(body, m.GetBody()...)
-	}
-}
-
 func responseFrom(h *protocolv1.FetchHead) (*Response, error) {
 	status, err := wire.ProtocolStatusFrom(h.GetStatus())
 	if err != nil {
@@ -175,22 +227,32 @@ type server struct {
 }
 
 func (s *server) Fetch(r *protocolv1.FetchRequest, out grpc.ServerStreamingServer[protocolv1.FetchResponse]) error {
-	p, err := s.impl()
+	m, parts, err := s.fetch(out.Context(), r)
 	if err != nil {
 		return err
+	}
+	return sendParts(func(m *protocolv1.FetchResponse, _ bool) error { return out.Send(m) }, m, parts)
+}
+
+// fetch performs the exchange. The answer is the message with the head, and then
+// what is sent behind it piece by piece.
+func (s *server) fetch(ctx context.Context, r *protocolv1.FetchRequest) (*protocolv1.FetchResponse, [][]byte, error) {
+	p, err := s.impl()
+	if err != nil {
+		return nil, nil, err
 	}
 	req := &Request{
 		URL: wire.Text(r.GetUrl()), Kind: kindFrom(r.GetKind()),
 		LastModified: wire.Text(r.GetLastModified()), ETag: wire.Text(r.GetEtag()),
 		MaxBytes: r.GetMaxBytes(), Timeout: time.Duration(r.GetTimeoutNs()), AllowPrivate: wire.TextList(r.GetAllowPrivate()),
-		Metadata: wire.MetadataFrom(r.GetMetadata()),
+		Metadata: wire.MetadataFrom(r.GetMetadata()), Headers: wire.MetadataFrom(r.GetHeaders()),
 	}
-	resp, err := p.Fetch(out.Context(), req)
+	resp, err := p.Fetch(ctx, req)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	if resp == nil {
-		return fault.Errorf(fault.Permanent, "%s %s: the plugin returned no response", what, req.URL)
+		return nil, nil, fault.Errorf(fault.Permanent, "%s %s: the plugin returned no response", what, req.URL)
 	}
 	m := &protocolv1.FetchResponse{Head: &protocolv1.FetchHead{
 		Status: wire.ProtocolStatus(resp.Status), Url: wire.Bytes(resp.URL), Location: wire.Bytes(resp.Location), Headers: wire.Metadata(resp.Headers),
@@ -205,25 +267,24 @@ func (s *server) Fetch(r *protocolv1.FetchRequest, out grpc.ServerStreamingServe
 		parts = append(parts, a.Body)
 	}
 	if _, err := attachedBytes(m.Head); err != nil {
-		return fault.Errorf(fault.Permanent, "%s %s: the plugin returned %w", what, req.URL, err)
+		return nil, nil, fault.Errorf(fault.Permanent, "%s %s: the plugin returned %w", what, req.URL, err)
 	}
-	return sendParts(out, m, parts)
+	return m, parts, nil
 }
 
-// sendParts sends m and the parts in pieces, one after the other.
-func sendParts(out grpc.ServerStreamingServer[protocolv1.FetchResponse], m *protocolv1.FetchResponse, parts [][]byte) error {
+// sendParts sends m and the parts in pieces, one after the other; send is told
+// which is the last.
+func sendParts(send func(m *protocolv1.FetchResponse, last bool) error, m *protocolv1.FetchResponse, parts [][]byte) error {
 	for i := 0; ; {
 		body := parts[i]
 		n := min(len(body), chunk)
 		m.Body, parts[i] = body[:n], body[n:]
-		if err := out.Send(m); err != nil {
-			return err
-		}
 		if len(parts[i]) == 0 {
 			i++
 		}
-		if i == len(parts) {
-			return nil
+		last := i == len(parts)
+		if err := send(m, last); err != nil || last {
+			return err
 		}
 		m = new(protocolv1.FetchResponse)
 	}

@@ -36,12 +36,13 @@ type Request struct {
 	Timeout      time.Duration  // for the whole exchange; 0 means the plugin's own setting
 	AllowPrivate []string       // host:port pairs and CIDR networks outside the public net that this request may reach
 	Metadata     model.Metadata // of the CrawlDatum (such as Cookie); read only
+	Headers      model.Metadata // that the user sets for the host (canonical names), over the plugin's own; values are secrets; read only
 }
 
 // Response is what came back. Outcomes such as 404 are data, not errors.
 type Response struct {
 	Status      model.ProtocolStatus
-	URL         string         // URL asked for
+	URL         string         // URL asked for; an answer that names another one is refused
 	Location    string         // absolute redirect target, when Status is moved or temp_moved
 	Headers     model.Metadata // canonical header names
 	Body        []byte         // decoded payload, at most the limit

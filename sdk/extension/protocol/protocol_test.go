@@ -30,10 +30,13 @@ func connect(t *testing.T, f fetchFunc) *protocol.Client {
 	}))
 }
 
-func TestRoundTrip(t *testing.T) {
+func TestRoundTrip(t *testing.T) { bothWays(t, testRoundTrip) }
+
+func testRoundTrip(t *testing.T, connect connector) {
 	full := rpctest.Filled[protocol.Request]()
 	full.MaxBytes, full.Kind = 1<<20, protocol.Sitemap
 	answer := rpctest.Filled[protocol.Response]()
+	answer.URL = full.URL
 	for i := range answer.Attachments {
 		answer.Attachments[i].Name = "view"
 	}
@@ -64,9 +67,11 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-func TestBodies(t *testing.T) {
+func TestBodies(t *testing.T) { bothWays(t, testBodies) }
+
+func testBodies(t *testing.T, connect connector) {
 	const chunk = 256 << 10
-	for _, n := range []int{0, 1, chunk - 1, chunk, chunk + 1, 2 * chunk, 20 << 20} {
+	for _, n := range []int{0, 1, chunk - 1, chunk, chunk + 1, 2 * chunk, 3 << 20} {
 		body := bytes.Repeat([]byte("\x00\xff0123456789"), n/12+1)[:n]
 		c := connect(t, func(context.Context, *protocol.Request) (*protocol.Response, error) {
 			return &protocol.Response{Body: body}, nil
@@ -86,7 +91,9 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-func TestAttachments(t *testing.T) {
+func TestAttachments(t *testing.T) { bothWays(t, testAttachments) }
+
+func testAttachments(t *testing.T, connect connector) {
 	big := bytes.Repeat([]byte("x"), 300<<10)
 	for name, sent := range map[string]protocol.Response{
 		"no body":   {Attachments: []protocol.Attachment{{Name: "view", ContentType: "image/png", Body: big}}},
@@ -111,7 +118,9 @@ func TestAttachments(t *testing.T) {
 	}
 }
 
-func TestErrors(t *testing.T) {
+func TestErrors(t *testing.T) { bothWays(t, testErrors) }
+
+func testErrors(t *testing.T, connect connector) {
 	for name, f := range map[string]fetchFunc{
 		"error": func(context.Context, *protocol.Request) (*protocol.Response, error) {
 			return nil, errors.New("broken \xff")

@@ -6,10 +6,12 @@ import "context"
 
 // Query is one search.
 type Query struct {
-	Text   string   // the engine's query language; plain words must work
-	Offset int      // hits to skip
-	Limit  int      // hits wanted; 0 means 10
-	Facets []string // fields to count values of
+	Text   string // the engine's query language; plain words must work
+	Offset int    // hits to skip
+	Limit  int    // hits wanted; 0 means 10
+	// Facets are fields to count values of, the most frequent ones first; those of dates by month,
+	// as in "2006-01".
+	Facets []string
 }
 
 // Hit is one document found.

@@ -25,11 +25,13 @@ const (
 // maxMessage bytes both ways, buffers for page-sized messages, and the
 // interceptors that turn errors into statuses and keep a panic inside its call.
 func ServerOptions(maxMessage int, log hclog.Logger) []grpc.ServerOption {
+	buffers := new(pool)
 	return []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(math.MaxInt32),
 		grpc.ReadBufferSize(bufferSize), grpc.WriteBufferSize(bufferSize),
 		grpc.InitialWindowSize(windowSize), grpc.InitialConnWindowSize(windowSize),
-		grpc.MaxConcurrentStreams(math.MaxUint32), grpc.NumStreamWorkers(streamWorkers), experimental.BufferPool(new(pool)),
+		grpc.MaxConcurrentStreams(math.MaxUint32), grpc.NumStreamWorkers(streamWorkers), experimental.BufferPool(buffers),
+		grpc.ForceServerCodecV2(codec{buffers}),
 		grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (resp any, err error) {
 			ctx = hclog.WithContext(ctx, log)
 			err = Safely(ctx, func() error { resp, err = next(ctx, req); return err })
@@ -53,6 +55,7 @@ func (s *stream) Context() context.Context { return s.ctx }
 // has ended fails with the context's error even when its answer still arrived:
 // the items of such an answer may have failed only because the context ended.
 func DialOptions(maxMessage int) []grpc.DialOption {
+	buffers := new(pool)
 	return []grpc.DialOption{
 		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, resp any, cc *grpc.ClientConn, next grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 			if err := next(ctx, method, req, resp, cc, opts...); err != nil {
@@ -60,12 +63,12 @@ func DialOptions(maxMessage int) []grpc.DialOption {
 			}
 			return ctx.Err()
 		}),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage), grpc.ForceCodecV2(codec{buffers})),
 		grpc.WithReadBufferSize(bufferSize), grpc.WithWriteBufferSize(bufferSize),
 		grpc.WithInitialWindowSize(windowSize), grpc.WithInitialConnWindowSize(windowSize),
 		// What is tried again, and where, is the caller's to say: gRPC need not keep the
 		// messages for it.
-		grpc.WithDisableRetry(), experimental.WithBufferPool(new(pool)),
+		grpc.WithDisableRetry(), experimental.WithBufferPool(buffers),
 	}
 }
 

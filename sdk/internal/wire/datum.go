@@ -76,6 +76,22 @@ func Datum(d *model.CrawlDatum) *modelv1.CrawlDatum {
 		DuplicateOf:     Bytes(d.DuplicateOf),
 		Segment:         Bytes(d.Segment),
 		Metadata:        Metadata(d.Metadata),
+		History:         history(&d.History),
+	}
+}
+
+// history packs h; nil when it is zero.
+func history(h *model.ChangeHistory) *modelv1.ChangeHistory {
+	if *h == (model.ChangeHistory{}) {
+		return nil
+	}
+	return &modelv1.ChangeHistory{Target: Bytes(h.Target), Checks: int64(h.Checks), Rate: h.Rate, WantedNs: int64(h.Wanted), AgeNs: int64(h.Age)}
+}
+
+func historyFrom(h *modelv1.ChangeHistory) model.ChangeHistory {
+	return model.ChangeHistory{
+		Target: Text(h.GetTarget()), Checks: int(h.GetChecks()), Rate: h.GetRate(),
+		Wanted: time.Duration(h.GetWantedNs()), Age: time.Duration(h.GetAgeNs()),
 	}
 }
 
@@ -112,5 +128,6 @@ func DatumFrom(d *modelv1.CrawlDatum) (model.CrawlDatum, error) {
 		DuplicateOf:    Text(d.GetDuplicateOf()),
 		Segment:        Text(d.GetSegment()),
 		Metadata:       MetadataFrom(d.GetMetadata()),
+		History:        historyFrom(d.GetHistory()),
 	}, nil
 }

@@ -94,7 +94,8 @@ func Status(ctx context.Context, err error) error {
 		return status.FromContextError(cerr).Err()
 	}
 	s := status.New(code, strings.ToValidUTF8(err.Error(), "\uFFFD"))
-	d, derr := s.WithDetails(&basev1.ErrorDetail{Kind: Kind(kind), Message: []byte(err.Error())})
+	param, _ := fault.ParamOf(err)
+	d, derr := s.WithDetails(&basev1.ErrorDetail{Kind: Kind(kind), Message: []byte(err.Error()), Param: []byte(param)})
 	if derr != nil {
 		return s.Err()
 	}
@@ -117,6 +118,9 @@ func Error(ctx context.Context, err error) error {
 	}
 	for _, d := range s.Details() {
 		if d, ok := d.(*basev1.ErrorDetail); ok {
+			if p := Text(d.GetParam()); p != "" && KindFrom(d.GetKind()) == fault.Invalid {
+				return fault.Param(p, "%s", d.GetMessage())
+			}
 			return fault.New(KindFrom(d.GetKind()), errors.New(string(d.GetMessage())))
 		}
 	}

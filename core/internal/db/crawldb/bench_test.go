@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"testing"
@@ -158,6 +159,7 @@ func (s *spread) bound() time.Duration { return 3*s.fastest + 20*time.Millisecon
 // CrawlDB that has too few URLs for all lists gets those of each list back before the
 // next one, which is not timed.
 func BenchmarkGenerate(b *testing.B) {
+	defer debug.SetGCPercent(debug.SetGCPercent(300)) // as the crawler has it
 	var all spread
 	for _, n := range benchSizes() {
 		for _, c := range []struct {
@@ -208,7 +210,7 @@ func benchGenerate(b *testing.B, n int, share float64, all *spread) {
 			total += took
 			here.add(took, took)
 			if os.Getenv("CRAWLER_BENCH_VERBOSE") != "" {
-				b.Logf("round %d: %v, %d selected, %d queues", round, took, res.Selected, res.Queues)
+				fmt.Fprintf(os.Stderr, "round %d: %v, %d selected, %d queues %+v\n", round, took, res.Selected, res.Queues, s.Metrics())
 			}
 			if giveBack {
 				_, err := db.ReleaseAll(ctx, seg)

@@ -43,6 +43,7 @@ type checker struct {
 	rep                 CheckReport
 	status, retry, host map[uint64]int64
 	segs                map[string]int64
+	fresh               map[string][freshIDs]int64
 	hostName            string
 	hosts               int64
 	indexed, signed     int64
@@ -51,7 +52,7 @@ type checker struct {
 }
 
 func newChecker(db *DB) *checker {
-	return &checker{db: db, status: make(map[uint64]int64), retry: make(map[uint64]int64), host: make(map[uint64]int64), segs: make(map[string]int64)}
+	return &checker{db: db, status: make(map[uint64]int64), retry: make(map[uint64]int64), host: make(map[uint64]int64), segs: make(map[string]int64), fresh: make(map[string][freshIDs]int64)}
 }
 
 // tally counts a record.
@@ -62,6 +63,7 @@ func (c *checker) tally(r *Record) {
 	if seg := r.Datum.Segment; seg != "" {
 		c.segs[seg]++
 	}
+	addFresh(c.fresh, &r.Datum.History, 1)
 }
 
 func (c *checker) run(ctx context.Context) error {
@@ -99,6 +101,9 @@ func (c *checker) run(ctx context.Context) error {
 		return err
 	}
 	if err := c.segments(ctx); err != nil {
+		return err
+	}
+	if err := c.freshness(ctx); err != nil {
 		return err
 	}
 	return c.vector(store.Key(store.PrefixCounter, counterRetry), c.retry)

@@ -46,6 +46,7 @@ type DB struct {
 	perSeg  []int // leases by segment number
 	mark    mark
 	queues  queues
+	gaps    gaps
 	watches map[*watch]struct{} // folds that want to know what others change
 	rebuilt bool
 
@@ -129,6 +130,9 @@ func (db *DB) load(ctx context.Context) error {
 // Rebuilt reports whether Open had to rebuild the indexes.
 func (db *DB) Rebuilt() bool { return db.rebuilt }
 
+// DefaultInterval is Options.DefaultInterval.
+func (db *DB) DefaultInterval() time.Duration { return db.o.DefaultInterval }
+
 // Store returns the store the CrawlDB lives in.
 func (db *DB) Store() *store.Store { return db.s }
 
@@ -174,7 +178,12 @@ func get(r store.Reader, key urlkey.Key) (*Record, error) {
 // Scan calls f for every record whose key starts with prefix, in key order,
 // until f fails. f owns the record. It sees the CrawlDB as of the call.
 func (db *DB) Scan(ctx context.Context, prefix urlkey.Key, f func(urlkey.Key, *Record) error) error {
-	return store.Each(ctx, db.s, recordKey(prefix), func(k, v []byte) error {
+	return ScanStore(ctx, db.s, prefix, f)
+}
+
+// ScanStore is Scan of the CrawlDB in r, which need not be open as one.
+func ScanStore(ctx context.Context, r store.Reader, prefix urlkey.Key, f func(urlkey.Key, *Record) error) error {
+	return store.Each(ctx, r, recordKey(prefix), func(k, v []byte) error {
 		rec := new(Record)
 		if err := decodeRecord(k, v, rec); err != nil {
 			return err
@@ -192,6 +201,18 @@ func (db *DB) PendingEffects(key urlkey.Key) (store.Operand, bool, error) {
 	}
 	o, err := store.DecodeOperand(k, v)
 	return o, true, err
+}
+
+// ScanEffects calls f with the effects that are not folded yet in the CrawlDB in r, in key
+// order, until f fails.
+func ScanEffects(ctx context.Context, r store.Reader, f func(urlkey.Key, store.Operand) error) error {
+	return store.Each(ctx, r, []byte{store.PrefixEffect}, func(k, v []byte) error {
+		o, err := store.DecodeOperand(k, v)
+		if err != nil {
+			return err
+		}
+		return f(keyAfter(k, 1), o)
+	})
 }
 
 // Generated calls f for every URL of the segment's fetch list, in key order.

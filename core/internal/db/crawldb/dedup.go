@@ -22,6 +22,9 @@ const (
 	ByHTTPS     = "httpsOverHttp" // https wins when the rest of the URL is the same
 )
 
+// DedupCriteria returns the criteria that an order may name.
+func DedupCriteria() []string { return []string{ByScore, ByFetchTime, ByURLLength, ByHTTPS} }
+
 // DedupOptions say which of several pages with one signature stays.
 type DedupOptions struct {
 	Order []string // criteria, first decides; nil is score, urlLength. The URL key decides in the end.
@@ -63,14 +66,24 @@ func splitSignature(k []byte) (sig []byte, key urlkey.Key, ok bool) {
 // memberSignature returns the signature under which r takes part in dedup, or
 // nil (C4).
 func memberSignature(r *Record) []byte {
+	if len(r.Datum.Signature) == 0 {
+		return nil
+	}
 	switch r.Datum.Status {
 	case model.StatusDBFetched, model.StatusDBNotModified, model.StatusDBDuplicate:
-		if len(r.Datum.Signature) > 0 {
+		return r.Datum.Signature
+	case model.StatusDBUnfetched:
+		if r.Datum.Segment != "" {
 			return r.Datum.Signature
 		}
 	}
 	return nil
 }
+
+// waits reports whether a member could not be fetched lately. It stands for its content all the
+// same, so that its duplicates stay what they are; it does not become one itself before it is
+// fetched again.
+func waits(r *Record) bool { return r.Datum.Status == model.StatusDBUnfetched }
 
 // flushSignature keeps the signature index in step and marks what Dedup has to
 // look at.
@@ -97,7 +110,7 @@ func (tx *Tx) flushSignature(e *entry, rec *Record) {
 		return
 	}
 	if moved || was == nil || e.old.Datum.Score != rec.Datum.Score ||
-		(e.old.Datum.Status == model.StatusDBDuplicate) != (rec.Datum.Status == model.StatusDBDuplicate) ||
+		(e.old.Datum.Status == model.StatusDBDuplicate) != (rec.Datum.Status == model.StatusDBDuplicate) || waits(&e.old) != waits(rec) ||
 		tx.db.o.DedupFetchTime && !e.old.Datum.FetchTime.Equal(rec.Datum.FetchTime) {
 		tx.Tx.Set(signatureKey(store.PrefixDedupDirty, is, e.key), nil)
 	}
@@ -114,7 +127,8 @@ type deduper struct {
 // last Dedup and sees to it that of all pages with one signature (in one group)
 // exactly one, the winner, is no duplicate: the others become db_duplicate with
 // DuplicateOf naming it. Its winner gone, a duplicate is lifted (db_fetched) or gets
-// the new winner. Changed records are marked for the index. The result depends on
+// the new winner. With another order or group than the last time all pages are judged. Changed
+// records are marked for the index. The result depends on
 // the records only, not on the order in which they changed.
 func (db *DB) Dedup(ctx context.Context, o DedupOptions) (DedupStats, error) {
 	if o.Order == nil {
@@ -132,11 +146,73 @@ func (db *DB) Dedup(ctx context.Context, o DedupOptions) (DedupStats, error) {
 			return d.stats, fmt.Errorf("dedup: unknown criterion %q; want %s, %s, %s or %s", c, ByScore, ByFetchTime, ByURLLength, ByHTTPS)
 		}
 	}
-	if err := d.run(ctx); err != nil {
+	err := d.rules(ctx)
+	if err == nil {
+		err = d.run(ctx)
+	}
+	if err != nil {
 		return d.stats, fmt.Errorf("dedup: %w", err)
 	}
 	return d.stats, nil
 }
+
+const metaDedup = "crawldb.dedup_rules" // order and group of the last Dedup
+
+// rules has every page judged anew when order or group are others than the last time.
+func (d *deduper) rules(ctx context.Context) error {
+	now := []byte(strings.Join(d.o.Order, ","))
+	if d.o.Group != nil {
+		now = fmt.Appendf(now, " by %s", *d.o.Group)
+	}
+	key := store.Key(store.PrefixMeta, metaDedup)
+	was, err := d.db.s.Get(key)
+	if err != nil || bytes.Equal(was, now) {
+		return err
+	}
+	if was != nil {
+		if err := d.all(ctx); err != nil {
+			return err
+		}
+	}
+	return d.db.Update(ctx, func(tx *Tx) error {
+		tx.Tx.Set(key, now)
+		return nil
+	})
+}
+
+// all marks every page that has a signature, and forgets the winners.
+func (d *deduper) all(ctx context.Context) error {
+	at := []byte{store.PrefixSignature}
+	for at != nil {
+		err := d.db.Update(ctx, func(tx *Tx) (err error) {
+			it, err := d.db.s.Iter(at, []byte{store.PrefixSignature + 1})
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, it.Close()) }()
+			at = nil
+			tx.Tx.DeleteRange([]byte{store.PrefixWinner}, []byte{store.PrefixWinner + 1})
+			n := 0
+			for ok := it.First(); ok; ok = it.Next() {
+				if n++; n > markPortion {
+					at = bytes.Clone(it.Key())
+					break
+				}
+				k := bytes.Clone(it.Key())
+				k[0] = store.PrefixDedupDirty
+				tx.Tx.Set(k, nil)
+			}
+			return ctx.Err()
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// markPortion bounds the pages marked in one batch.
+const markPortion = 20_000
 
 func (d *deduper) run(ctx context.Context) error {
 	at := []byte{store.PrefixDedupDirty}
@@ -319,6 +395,8 @@ func (d *deduper) small(tx *Tx, members []urlkey.Key) error {
 func (d *deduper) settle(tx *Tx, c *candidate, winner string) {
 	dt := &c.rec.Datum
 	switch {
+	case waits(c.rec):
+		return
 	case c.url == winner && dt.Status != model.StatusDBDuplicate && dt.DuplicateOf == "":
 		return
 	case c.url == winner:

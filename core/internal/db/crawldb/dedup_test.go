@@ -19,7 +19,7 @@ func page(t testing.TB, db *DB, url, sig string, score int64) {
 	t.Helper()
 	must(t, db.Update(context.Background(), func(tx *Tx) error {
 		tx.Put(urlkey.FromURL(url), &Record{Datum: model.CrawlDatum{
-			Status: model.StatusDBFetched, FetchTime: t0, Score: score, Signature: []byte(sig),
+			Status: model.StatusDBFetched, FetchTime: t0, Score: score, Signature: []byte(sig), Segment: "s1",
 		}})
 		return nil
 	}))
@@ -127,7 +127,7 @@ func dedupHistory(t *testing.T, n int, seed uint64) {
 	for range 40 {
 		for range 1 + r.IntN(n/2) {
 			u := url()
-			switch r.IntN(6) {
+			switch r.IntN(8) {
 			case 0:
 				must(t, db.Update(ctx, func(tx *Tx) error { tx.Delete(urlkey.FromURL(u)); return nil }))
 			case 1: // gone
@@ -139,7 +139,16 @@ func dedupHistory(t *testing.T, n int, seed uint64) {
 					}
 					return err
 				}))
-			case 2: // another score
+			case 2: // a retry: it stands for its content until it is given up
+				must(t, db.Update(ctx, func(tx *Tx) error {
+					rec, err := tx.Get(urlkey.FromURL(u))
+					if rec != nil && rec.Datum.Segment != "" {
+						rec.Datum.Status, rec.Datum.DuplicateOf = model.StatusDBUnfetched, ""
+						tx.Put(urlkey.FromURL(u), rec)
+					}
+					return err
+				}))
+			case 3: // another score
 				must(t, db.Update(ctx, func(tx *Tx) error {
 					rec, err := tx.Get(urlkey.FromURL(u))
 					if rec != nil {
@@ -174,4 +183,26 @@ func dedupFromScratch(t *testing.T, db *DB, o DedupOptions) []string {
 	}))
 	dedup(t, fresh, o)
 	return duplicates(t, fresh)
+}
+
+// TestDedupRulesChange: another order or group judges small and large groups anew.
+func TestDedupRulesChange(t *testing.T) {
+	host := urlkey.ByHost
+	for _, n := range []int{2, 40} {
+		s, db := openFS(t, store.NewMemFS(), Options{})
+		for i := range n {
+			page(t, db, fmt.Sprintf("http://h%d.test/%0*d", i%2, n-i, i), "sig", int64(n-i))
+		}
+		for _, o := range []DedupOptions{{}, {Group: &host}, {Order: []string{ByURLLength}}, {Order: []string{ByURLLength}, Group: &host}, {}} {
+			dedup(t, db, o)
+			if want, got := dedupFromScratch(t, db, o), duplicates(t, db); !slices.Equal(want, got) {
+				t.Errorf("%d pages, %+v (-from scratch +got):\n%s", n, o, cmp.Diff(want, got))
+			}
+			if st := dedup(t, db, o); (st != DedupStats{}) {
+				t.Errorf("%d pages: a second dedup did %+v", n, st)
+			}
+		}
+		wantClean(t, db)
+		must(t, s.Close())
+	}
 }

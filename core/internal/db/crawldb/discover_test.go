@@ -1,14 +1,13 @@
 package crawldb
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
+	"github.com/gonutch/crawler/core/internal/memtest"
 	"github.com/gonutch/crawler/core/internal/urlkey"
 )
 
@@ -42,21 +41,5 @@ func BenchmarkDiscover(b *testing.B) {
 		b.Fatalf("%d of %d", folded, b.N)
 	}
 	b.ReportMetric(float64((cpuNow()-c0).Microseconds())/float64(b.N), "cpu-us/url")
-	b.ReportMetric(float64(peakKiB(b))/1024, "peak-MiB")
-}
-
-// peakKiB returns VmHWM, or 0 where there is no /proc.
-func peakKiB(b *testing.B) (n int) {
-	f, err := os.Open("/proc/self/status")
-	if err != nil {
-		return 0
-	}
-	defer f.Close()
-	for sc := bufio.NewScanner(f); sc.Scan(); {
-		if rest, ok := strings.CutPrefix(sc.Text(), "VmHWM:"); ok {
-			_, err := fmt.Sscan(rest, &n)
-			must(b, err)
-		}
-	}
-	return n
+	b.ReportMetric(float64(memtest.PeakKiB(os.Getpid()))/1024, "peak-MiB")
 }

@@ -15,7 +15,8 @@
 //	    after the watermark, so that where it is follows from the record alone.
 //	C3  An entry's value is the record's FetchHint as of the last Put.
 //	C4  A record is in the signature index exactly when it has a signature and
-//	    its status is db_fetched, db_notmodified or db_duplicate.
+//	    its status is db_fetched, db_notmodified or db_duplicate, or db_unfetched
+//	    while it still has its content (a retry).
 //	C5  Counters equal a recount.
 //	C6  Folding depends on the set of effects only, not on their order, their
 //	    grouping into commits or the moment of a compaction.

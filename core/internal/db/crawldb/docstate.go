@@ -398,9 +398,12 @@ type WriterInfo struct {
 	Complete bool      // it was sent every document; false for one that came later
 	Reindex  time.Time // when the reindex that is not done yet began; zero when there is none
 	Marked   bool      // of the reindex: every page is marked
+	Down     time.Time // since when it takes nothing; zero while it does
+	Mapping  []byte    // hash of its mapping; nil when it is not known
+	Remapped bool      // the mapping changed since the writer was sent every document
 }
 
-const writerInfoVersion = 1
+const writerInfoVersion = 2
 
 func writerKey(name string) []byte { return store.Key(store.PrefixMeta, "indexwriter/"+name) }
 
@@ -411,10 +414,13 @@ func (db *DB) WriterInfo(name string) (*WriterInfo, error) {
 	if err != nil || v == nil {
 		return nil, err
 	}
-	d, _ := store.NewDecoder(v, writerInfoVersion)
+	d, version := store.NewDecoder(v, writerInfoVersion)
 	w := &WriterInfo{Since: d.Time(), Plugin: d.Text(), Params: d.Blob(), Reindex: d.Time()}
 	flags := d.Uint()
-	w.Complete, w.Marked = flags&1 != 0, flags&2 != 0
+	w.Complete, w.Marked, w.Remapped = flags&1 != 0, flags&2 != 0, flags&4 != 0
+	if version > 1 {
+		w.Down, w.Mapping = d.Time(), some(d.Blob())
+	}
 	return w, d.Finish(k)
 }
 
@@ -427,11 +433,16 @@ func (db *DB) SetWriterInfo(ctx context.Context, name string, w *WriterInfo) err
 	if w.Marked {
 		flags |= 2
 	}
+	if w.Remapped {
+		flags |= 4
+	}
 	b := store.AppendTime([]byte{writerInfoVersion}, w.Since)
 	b = store.AppendText(b, w.Plugin)
 	b = store.AppendText(b, w.Params)
 	b = store.AppendTime(b, w.Reindex)
 	b = store.AppendUint(b, flags)
+	b = store.AppendTime(b, w.Down)
+	b = store.AppendText(b, w.Mapping)
 	return db.Update(ctx, func(tx *Tx) error {
 		tx.Tx.Set(writerKey(name), b)
 		return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gonutch/crawler/core/internal/segment"
 	"github.com/gonutch/crawler/core/internal/store"
+	"github.com/gonutch/crawler/core/internal/urlkey"
 	"github.com/gonutch/crawler/sdk/model"
 )
 
@@ -27,6 +28,19 @@ type GenerateOptions struct {
 	Created     time.Time         // for the segment's meta data; zero is Now
 	Seed        uint64            // decides where in a bucket the scan starts; same seed, same list
 	Held        func(string) bool // queue may not be fetched from now; nil holds none
+	// Queue says what holds for a queue; it is asked once for each that is looked at.
+	// nil lets the other options decide.
+	Queue func(name string) (QueueRule, error)
+	// Match is asked for each record that all else would take; nil takes all. The
+	// record has what the fetch list has of it, and with Signatures its signature.
+	Match      func(key urlkey.Key, r *Record) (bool, error)
+	Signatures bool
+}
+
+// QueueRule is what holds for a queue.
+type QueueRule struct {
+	Reject   string // the reason why nothing is taken from it; "" when something is
+	MaxCount int    // instead of GenerateOptions.MaxCount when it is not 0; negative is no limit
 }
 
 // Reasons in GenerateResult.Rejected.
@@ -37,6 +51,9 @@ const (
 	RejectInterval = "interval"  // URLs above MaxInterval
 	RejectCount    = "max_count" // queues that had more than MaxCount
 	RejectHeld     = "held"      // queues that are held
+	RejectExpr     = "expr"      // URLs that Match refuses
+	RejectHostExpr = "host_expr" // queues that generate.hostdb_expr refuses
+	RejectSheet    = "sheet"     // queues whose sheet takes none
 )
 
 // GenerateResult says what a Generate did. Nothing selected means that no
@@ -50,9 +67,11 @@ type GenerateResult struct {
 	NextDue  time.Time // when the earliest record that is not due will be; zero when there is none
 }
 
-// longRun is how many neighbours in the ready index are deleted as a range:
-// below it points are cheaper than a range tombstone.
-const longRun = 512
+// longRun is how many neighbours in the ready index are deleted as a range. A range
+// costs more than a point, but the next scan passes it at once, and a compaction
+// writes one entry instead of many. With fewer neighbours than this, lists of
+// many small queues would pile up ranges.
+const longRun = 64
 
 // Generate makes a fetch list: the best due records, at most TopN, at most
 // MaxCount of a queue, none of a held queue. It leases them to the segment,
@@ -74,7 +93,8 @@ func (db *DB) Generate(ctx context.Context, o GenerateOptions) (GenerateResult, 
 type queueState struct {
 	selected int
 	full     bool // counted in Rejected[max_count]
-	held     bool
+	closed   bool // nothing may be taken; counted in Rejected
+	most     int  // that may be selected; 0 is no limit
 }
 
 // scan is one Generate.
@@ -89,6 +109,7 @@ type scan struct {
 	inside bool // at is inside the bucket
 	at     []byte
 	minDue time.Time
+	found  []gap // by this batch
 }
 
 func (s *scan) run(ctx context.Context) error {
@@ -107,7 +128,7 @@ func (s *scan) run(ctx context.Context) error {
 	if err := s.db.promote(ctx, s.o.Now); err != nil {
 		return err
 	}
-	for first := true; s.bucket < 256; first = false {
+	for first := len(s.at) <= readyHead; s.bucket < 256; first = false {
 		err := s.db.s.Update(ctx, func(tx *store.Tx) error { return s.batch(ctx, tx, first) })
 		if err != nil {
 			return err
@@ -130,6 +151,7 @@ func (s *scan) batch(ctx context.Context, tx *store.Tx, first bool) (err error) 
 	defer func() { err = errors.Join(err, it.Close()) }()
 	w := listWriter{tx: tx, seg: s.o.Segment}
 	before := s.res.Selected
+	s.found = s.found[:0]
 	for s.bucket < 256 && s.res.Selected-before < s.db.size.generate {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -157,6 +179,7 @@ func (s *scan) batch(ctx context.Context, tx *store.Tx, first bool) (err error) 
 		for _, key := range w.keys {
 			s.db.addLease(s.o.Segment, key)
 		}
+		s.db.gaps.add(append(s.found, w.gone...))
 	})
 	return nil
 }
@@ -176,7 +199,7 @@ func (s *scan) offset() uint64 {
 func (s *scan) scanBucket(it *store.Iter, w *listWriter, limit int) error {
 	if !s.inside {
 		// Find the next bucket that has anything.
-		if !it.Seek([]byte{store.PrefixReady, byte(s.bucket)}) {
+		if !s.seek(it, []byte{store.PrefixReady, byte(s.bucket)}) {
 			s.bucket = 256
 			return nil
 		}
@@ -213,8 +236,10 @@ func (s *scan) scanBucket(it *store.Iter, w *listWriter, limit int) error {
 // where to go on then.
 func (s *scan) scanRange(it *store.Iter, end []byte, w *listWriter, limit int) (bool, error) {
 	var q *queueState
+	var err error
 	queue := uint64(math.MaxUint64)
-	ok := it.Seek(s.at)
+	first := len(s.at) <= readyHead // nothing of a queue lies before what is found
+	ok := s.seek(it, s.at)
 	for ok && string(it.Key()) < string(end) {
 		k := it.Key()
 		if s.res.Selected >= s.o.TopN {
@@ -226,10 +251,14 @@ func (s *scan) scanRange(it *store.Iter, end []byte, w *listWriter, limit int) (
 			return true, nil
 		}
 		if h := queueOf(k); h != queue {
-			queue, q = h, s.queue(h, k)
+			first = first || queue != math.MaxUint64
+			queue = h
+			if q, err = s.queue(h, k); err != nil {
+				return false, err
+			}
 		}
-		if q.held || s.o.MaxCount > 0 && q.selected >= s.o.MaxCount {
-			if !q.held && !q.full {
+		if q.closed || q.most > 0 && q.selected >= q.most {
+			if !q.closed && !q.full {
 				q.full = true
 				s.res.Rejected[RejectCount]++
 			}
@@ -237,7 +266,7 @@ func (s *scan) scanRange(it *store.Iter, end []byte, w *listWriter, limit int) (
 			if queue == queueMask {
 				break // the bucket's last queue
 			}
-			ok = it.Seek(appendQueue(append(s.at[:0], k[:2]...), queue+1))
+			ok = s.seek(it, appendQueue(append(s.at[:0], k[:2]...), queue+1))
 			continue
 		}
 		d, _ := store.NewDecoder(it.Value(), hintVersion)
@@ -245,20 +274,37 @@ func (s *scan) scanRange(it *store.Iter, end []byte, w *listWriter, limit int) (
 		if d.Err() != nil {
 			return false, store.Corrupt(k, d.Err())
 		}
-		if reason := s.reject(&p); reason != "" {
+		reason := s.reject(&p)
+		if reason == "" && s.o.Match != nil {
+			if reason, err = s.match(k, it.Value()); err != nil {
+				return false, err
+			}
+		}
+		if reason != "" {
 			s.res.Rejected[reason]++
 			w.endRun()
+			first = false
 		} else {
 			if q.selected == 0 {
 				s.res.Queues++
 			}
 			q.selected++
 			s.res.Selected++
-			w.add(k, it.Value())
+			w.add(k, it.Value(), first)
 		}
 		ok = it.Next()
 	}
 	return false, nil
+}
+
+// seek moves it to the first entry from k on.
+func (s *scan) seek(it *store.Iter, k []byte) bool {
+	lo := string(k)
+	if !it.Seek(s.db.gaps.past(k)) {
+		return false
+	}
+	s.found = append(s.found, gap{lo, string(it.Key())})
+	return true
 }
 
 func queueOf(k []byte) uint64 {
@@ -267,17 +313,64 @@ func queueOf(k []byte) uint64 {
 	return binary.BigEndian.Uint64(b[:])
 }
 
-func (s *scan) queue(h uint64, k []byte) *queueState {
+func (s *scan) queue(h uint64, k []byte) (*queueState, error) {
 	q := s.counts[h]
-	if q == nil {
-		q = new(queueState)
-		s.counts[h] = q
-		if s.o.Held != nil && s.o.Held(s.db.queues.of(keyAfter(k, readyHead)).name) {
-			q.held = true
-			s.res.Rejected[RejectHeld]++
+	if q != nil {
+		return q, nil
+	}
+	q = &queueState{most: s.o.MaxCount}
+	s.counts[h] = q
+	if s.o.Held == nil && s.o.Queue == nil {
+		return q, nil
+	}
+	name := s.db.queues.of(keyAfter(k, readyHead)).name
+	if s.o.Held != nil && s.o.Held(name) {
+		q.closed = true
+		s.res.Rejected[RejectHeld]++
+		return q, nil
+	}
+	if s.o.Queue == nil {
+		return q, nil
+	}
+	rule, err := s.o.Queue(name)
+	if err != nil {
+		return nil, fmt.Errorf("queue %s: %w", name, err)
+	}
+	if rule.MaxCount != 0 {
+		q.most = max(rule.MaxCount, 0)
+	}
+	if rule.Reject != "" {
+		q.closed = true
+		s.res.Rejected[rule.Reject]++
+	}
+	return q, nil
+}
+
+// match asks Match about the record of a ready key; it returns why it is left out, or "".
+func (s *scan) match(k, hint []byte) (string, error) {
+	var h FetchHint
+	if err := decodeHint(k, hint, &h); err != nil {
+		return "", err
+	}
+	key := keyAfter(k, readyHead)
+	r := &Record{Sort: h.Sort, Datum: model.CrawlDatum{
+		Status: h.Status, FetchTime: h.FetchTime, PrevFetchTime: h.PrevFetchTime, ModifiedTime: h.ModifiedTime, Retries: h.Retries,
+		Interval: h.Interval, FixedInterval: h.FixedInterval, Score: h.Score, Fields: h.Fields, ETag: h.ETag, LastModified: h.LastModified, Metadata: h.Metadata,
+	}}
+	if s.o.Signatures {
+		whole, err := s.db.Get(key)
+		if err != nil {
+			return "", err
+		}
+		if whole != nil {
+			r = whole
 		}
 	}
-	return q
+	ok, err := s.o.Match(key, r)
+	if err != nil || ok {
+		return "", err
+	}
+	return RejectExpr, nil
 }
 
 // reject returns why the record is left out, or "".

@@ -145,12 +145,17 @@ func (db *DB) releaseUnfinished(ctx context.Context) error {
 		if m.State != segment.StateGenerating {
 			continue
 		}
-		if _, err := db.ReleaseAll(ctx, m.ID); err != nil {
-			return err
-		}
-		if err := segment.Forget(ctx, db.s, m.ID); err != nil {
+		if err := db.Discard(ctx, m.ID); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Discard releases everything that is leased in seg and forgets the segment's records.
+func (db *DB) Discard(ctx context.Context, seg string) error {
+	if _, err := db.ReleaseAll(ctx, seg); err != nil {
+		return err
+	}
+	return segment.Forget(ctx, db.s, seg)
 }

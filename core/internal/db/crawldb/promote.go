@@ -56,7 +56,7 @@ func (db *DB) promoteSome(tx *store.Tx, end mark, more *bool) (err error) {
 		}
 		key := keyAfter(k, waitHead)
 		buf = readyKey(buf[:0], bucketOf(p.sort), db.queues.of(key).hash, key)
-		tx.Set(buf, it.Value())
+		db.place(tx, buf, it.Value())
 		if n == 0 {
 			first = append(first, k...)
 		}
@@ -139,7 +139,7 @@ func (db *DB) demoteSome(tx *store.Tx, at []byte) (next []byte, err error) {
 			return nil, err
 		}
 		if rec != nil && db.leasedIn(key) == "" {
-			tx.Set(db.indexKey(key, rec), appendHint(nil, rec))
+			db.place(tx, db.indexKey(key, rec), appendHint(nil, rec))
 		}
 	}
 	return nil, nil
@@ -207,7 +207,7 @@ func (db *DB) reindexSome(ctx context.Context, at *[]byte, skip bool) error {
 				continue
 			}
 			buf = appendHint(buf[:0], &r)
-			tx.Set(db.indexKey(key, &r), buf)
+			db.place(tx, db.indexKey(key, &r), buf)
 		}
 		return ctx.Err()
 	})

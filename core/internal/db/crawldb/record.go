@@ -66,6 +66,7 @@ const (
 	hasDuplicateOf
 	hasSegment
 	hasMetadata
+	hasHistory
 )
 
 func flag(bit uint64, on bool) uint64 {
@@ -83,7 +84,8 @@ func appendRecord(b []byte, r *Record) []byte {
 		flag(hasSignature, len(d.Signature) > 0) | flag(hasPrevSignature, len(d.PrevSignature) > 0) |
 		flag(hasProtocol, d.ProtocolStatus != model.ProtocolStatus{}) | flag(hasETag, d.ETag != "") |
 		flag(hasLastModified, d.LastModified != "") | flag(hasReprURL, d.ReprURL != "") |
-		flag(hasDuplicateOf, d.DuplicateOf != "") | flag(hasSegment, d.Segment != "") | flag(hasMetadata, len(d.Metadata) > 0)
+		flag(hasDuplicateOf, d.DuplicateOf != "") | flag(hasSegment, d.Segment != "") | flag(hasMetadata, len(d.Metadata) > 0) |
+		flag(hasHistory, d.History != model.ChangeHistory{})
 	b = append(b, recordVersion, byte(d.Status))
 	b = store.AppendUint(b, fl)
 	b = store.AppendTime(b, d.FetchTime)
@@ -120,6 +122,9 @@ func appendRecord(b []byte, r *Record) []byte {
 	}
 	if fl&hasMetadata != 0 {
 		b = store.AppendMetadata(b, d.Metadata)
+	}
+	if fl&hasHistory != 0 {
+		b = appendHistory(b, &d.History)
 	}
 	return b
 }
@@ -175,7 +180,25 @@ func decodeRecord(key, value []byte, r *Record) error {
 	if fl&hasMetadata != 0 {
 		c.Metadata = d.Metadata()
 	}
+	if fl&hasHistory != 0 {
+		c.History = decodeHistory(&d)
+	}
 	return d.Finish(key)
+}
+
+// appendHistory appends h: Wanted in whole seconds, Age in milliseconds.
+func appendHistory(b []byte, h *model.ChangeHistory) []byte {
+	b = store.AppendInt(store.AppendText(b, h.Target), int64(h.Checks))
+	for _, n := range [...]int64{h.Rate, int64(h.Wanted / time.Second), h.Age.Milliseconds()} {
+		b = store.AppendInt(b, n)
+	}
+	return b
+}
+
+func decodeHistory(d *store.Decoder) model.ChangeHistory {
+	return model.ChangeHistory{
+		Target: d.Text(), Checks: int(d.Int()), Rate: d.Int(), Wanted: time.Duration(d.Int()) * time.Second, Age: time.Duration(d.Int()) * time.Millisecond,
+	}
 }
 
 func appendFields(b []byte, f model.Fields) []byte {

@@ -237,5 +237,14 @@ func (r *repairer) totals(ctx context.Context) error {
 			return err
 		}
 	}
+	fresh, err := r.freshWant(ctx)
+	if err != nil {
+		return err
+	}
+	for target, counts := range fresh {
+		if err := r.correct(ctx, freshCounter(target), counts); err != nil {
+			return err
+		}
+	}
 	return r.change(ctx, func(tx *store.Tx) { tx.Set(store.Key(store.PrefixMeta, metaSegRefs), nil) })
 }

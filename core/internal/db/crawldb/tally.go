@@ -19,6 +19,7 @@ type tally struct {
 	retry        map[int]int64
 	hostName     string
 	segs         map[string]int64 // changes of the records whose content a segment has
+	fresh        map[string][freshIDs]int64
 }
 
 func (t *tally) add(tx *Tx, host string, r *Record, n int64) {
@@ -29,6 +30,7 @@ func (t *tally) add(tx *Tx, host string, r *Record, n int64) {
 	t.status[r.Datum.Status] += n
 	t.host[r.Datum.Status] += n
 	t.retry[r.Datum.Retries] += n
+	t.countFresh(&r.Datum.History, n)
 }
 
 func vector(a *[256]int64) []store.Count {
@@ -51,6 +53,7 @@ func (t *tally) flushHost(tx *Tx) {
 func (t *tally) flush(tx *Tx) {
 	t.flushHost(tx)
 	t.flushSegments(tx)
+	t.flushFresh(tx)
 	if cs := vector(&t.status); len(cs) > 0 {
 		tx.Tx.Merge(store.Key(store.PrefixCounter, counterStatus), store.AppendCounts(nil, cs...))
 	}

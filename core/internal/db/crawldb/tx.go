@@ -165,16 +165,17 @@ func (tx *Tx) Delete(key urlkey.Key) {
 
 // Lease reports whether key is still leased in seg, as this Tx would leave it.
 func (tx *Tx) Lease(seg string, key urlkey.Key) bool {
-	if e, ok := tx.entries[key]; ok && e.unleased != "" {
-		return false
+	if e, ok := tx.entries[key]; ok && (e.unleased != "" || e.leased != "") {
+		return e.leased == seg && seg != ""
 	}
 	return tx.db.leasedIn(key) == seg && seg != ""
 }
 
 // Unlease ends the lease of key in seg. Its record, stored or Put in this Tx,
-// is placed in an index again. Nothing happens when key is not leased in seg.
+// is placed in an index again. Nothing happens when key is not leased in seg, or only by
+// this Tx.
 func (tx *Tx) Unlease(seg string, key urlkey.Key) {
-	if !tx.Lease(seg, key) {
+	if !tx.Lease(seg, key) || tx.entry(key).leased != "" {
 		return
 	}
 	tx.entry(key).unleased = seg
@@ -245,6 +246,17 @@ func (tx *Tx) Effect(target urlkey.Key, e Effect) {
 	}
 	tx.addMetadata(o, e.Source, e.Metadata)
 }
+
+// Pending reports whether key has effects that are not folded yet, this Tx's included.
+func (tx *Tx) Pending(key urlkey.Key) (bool, error) {
+	if _, ok := tx.effects[key]; ok {
+		return true, nil
+	}
+	return tx.Store().Has(store.Key(store.PrefixEffect, key))
+}
+
+// AddEffects merges effects that another CrawlDB has collected into what target is waiting for.
+func (tx *Tx) AddEffects(target urlkey.Key, o *store.Operand) { tx.operand(target).Merge(o) }
 
 // Column is one field's values for many targets, as in scoring.Column.
 type Column struct {
@@ -372,7 +384,7 @@ func (tx *Tx) flushEntry(e *entry, t *tally) error {
 	}
 	if newIndex != nil {
 		tx.buf = appendHint(tx.buf[:0], rec)
-		tx.Tx.Set(newIndex, tx.buf)
+		db.place(tx.Tx, newIndex, tx.buf)
 	}
 	if e.changed {
 		tx.key = append(append(tx.key[:0], store.PrefixRecord), e.key...)

@@ -1,8 +1,8 @@
 // Package hostdb is the HostDB: what is known of every host, and which queues are
 // held back.
 //
-// It owns host records (robots.txt copies, failures, the last request), counts per
-// host, and holds. The counts of URLs per status are written by package crawldb
+// It owns host records (robots.txt copies, failures, the last request, look-ups of
+// addresses, figures), counts per host, holds, and what expressions about hosts may name. The counts of URLs per status are written by package crawldb
 // in the batches that change them; this package reads them. It must not know
 // robots rules, queues' timing or how a hold comes about.
 package hostdb
@@ -11,6 +11,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,6 +40,18 @@ type Record struct {
 	LastRequest time.Time
 	Delay       time.Duration // crawl delay asked for by robots.txt, 0 when none
 	Metadata    model.Metadata
+	DNSFailures int       // checks in a row that found no address
+	Checked     time.Time // the last of these checks; zero when there was none
+	Score       int64     // given by the user or the link graph, micro-units
+	Homepage    string    // URL of the host's first page, "" when it was not fetched
+	Passed      *Passed   // nil when all URLs count
+}
+
+// Passed are the URLs of a host that passed normalizers and filters when
+// updatehostdb was told to use them. They stand for Counts.URLs then.
+type Passed struct {
+	At   time.Time // when that updatehostdb began
+	URLs map[model.Status]int64
 }
 
 // RobotsOf returns the robots.txt of origin, or nil.
@@ -72,9 +86,12 @@ type DB struct{ s *store.Store }
 func Open(s *store.Store) *DB { return &DB{s} }
 
 const (
-	recordVersion = 1
+	recordVersion = 3 // 1 has nothing behind Metadata, 2 nothing behind Homepage
 	holdVersion   = 1
 )
+
+// Update runs f as the only writer and commits durably; see store.Update.
+func (db *DB) Update(ctx context.Context, f func(*store.Tx) error) error { return db.s.Update(ctx, f) }
 
 // reversed is the form of a host in keys, so that a domain is a range.
 func reversed(host string) string { return strings.TrimSuffix(string(urlkey.HostRange(host).Lo), ":") }
@@ -120,11 +137,16 @@ func Put(tx *store.Tx, host string, r *Record) {
 		b = store.AppendText(b, x.Error)
 	}
 	b = store.AppendMetadata(b, r.Metadata)
+	b = store.AppendInt(b, int64(r.DNSFailures))
+	b = store.AppendTime(b, r.Checked)
+	b = store.AppendInt(b, r.Score)
+	b = store.AppendText(b, r.Homepage)
+	b = appendPassed(b, r.Passed)
 	tx.Set(hostKey(host), b)
 }
 
 func decode(k, v []byte) (*Record, error) {
-	d, _ := store.NewDecoder(v, recordVersion)
+	d, version := store.NewDecoder(v, recordVersion)
 	r := &Record{Failures: int(d.Int()), HoldUntil: d.Time(), HoldReason: d.Text(), LastRequest: d.Time(), Delay: time.Duration(d.Int())}
 	for range d.Count(6) {
 		r.Robots = append(r.Robots, Robots{
@@ -132,7 +154,48 @@ func decode(k, v []byte) (*Record, error) {
 		})
 	}
 	r.Metadata = d.Metadata()
+	if version > 1 {
+		r.DNSFailures, r.Checked, r.Score, r.Homepage = int(d.Int()), d.Time(), d.Int(), d.Text()
+	}
+	if version > 2 { //nolint:mnd // see recordVersion
+		r.Passed = decodePassed(&d)
+	}
 	return r, d.Finish(k)
+}
+
+func appendPassed(b []byte, p *Passed) []byte {
+	if p == nil {
+		return store.AppendUint(b, 0)
+	}
+	b = store.AppendUint(b, uint64(len(p.URLs))+1)
+	b = store.AppendTime(b, p.At)
+	for _, st := range slices.Sorted(maps.Keys(p.URLs)) {
+		b = store.AppendUint(b, uint64(st))
+		b = store.AppendInt(b, p.URLs[st])
+	}
+	return b
+}
+
+func decodePassed(d *store.Decoder) *Passed {
+	n := d.Count(1)
+	if n == 0 {
+		return nil
+	}
+	p := &Passed{At: d.Time(), URLs: make(map[model.Status]int64, n-1)}
+	for range n - 1 {
+		st := model.Status(d.Uint()) //nolint:gosec // an unknown one is shown as such
+		p.URLs[st] = d.Int()
+	}
+	return p
+}
+
+// Counted returns c with the URLs that count: r, which may be nil, may say that
+// only those do that passed filters.
+func (r *Record) Counted(c Counts) Counts {
+	if r != nil && r.Passed != nil {
+		c.URLs = r.Passed.URLs
+	}
+	return c
 }
 
 // Counts are a host's totals.

@@ -35,7 +35,11 @@ func update(t testing.TB, s *store.Store, f func(*store.Tx)) {
 func TestRecord(t *testing.T) {
 	s, db := open(t)
 	defer s.Close()
-	want := &Record{Failures: 3, HoldUntil: t0, HoldReason: "429", LastRequest: t0, Delay: time.Second, Metadata: model.Metadata{"k": {"v"}}}
+	want := &Record{
+		Failures: 3, HoldUntil: t0, HoldReason: "429", LastRequest: t0, Delay: time.Second, Metadata: model.Metadata{"k": {"v"}},
+		DNSFailures: 2, Checked: t0, Score: 5, Homepage: "http://a.test/",
+		Passed: &Passed{At: t0, URLs: map[model.Status]int64{model.StatusDBFetched: 3, model.StatusDBGone: 1}},
+	}
 	for _, o := range []string{"https://a.test", "http://a.test:81", "http://a.test"} {
 		want.SetRobots(Robots{Origin: o, Status: 200, Body: []byte(o), Fetched: t0, Expires: t0.Add(time.Hour)})
 	}
@@ -58,6 +62,25 @@ func TestRecord(t *testing.T) {
 	}
 	if r, err := db.Get("b.test"); r != nil || err != nil {
 		t.Fatal(r, err)
+	}
+}
+
+// TestCounted: filtered counts stand for the live ones, also when nothing passed.
+func TestCounted(t *testing.T) {
+	s, db := open(t)
+	defer s.Close()
+	live := Counts{URLs: map[model.Status]int64{model.StatusDBFetched: 9}, Requests: 2}
+	update(t, s, func(tx *store.Tx) { Put(tx, "none.test", &Record{Passed: &Passed{URLs: map[model.Status]int64{}}}) })
+	rec, err := db.Get("none.test")
+	must(t, err)
+	if c := rec.Counted(live); len(c.URLs) != 0 || c.Requests != 2 {
+		t.Errorf("%+v", c)
+	}
+	if v := Variables("none.test", live, rec); v["fetched"] != int64(0) || v["requests"] != int64(2) {
+		t.Errorf("%+v", v)
+	}
+	if c := (*Record)(nil).Counted(live); c.URLs[model.StatusDBFetched] != 9 {
+		t.Errorf("%+v", c)
 	}
 }
 
@@ -136,4 +159,25 @@ func FuzzRecord(f *testing.F) {
 		_, _ = decode([]byte("H"), b)
 		_, _ = decodeCounts([]byte("h"), b)
 	})
+}
+
+// TestVersion1: records written before there were look-ups are read.
+func TestVersion1(t *testing.T) {
+	s, db := open(t)
+	defer s.Close()
+	update(t, s, func(tx *store.Tx) {
+		b := store.AppendInt([]byte{1}, 3)
+		b = store.AppendTime(b, t0)
+		b = store.AppendText(b, "429")
+		b = store.AppendTime(b, t0)
+		b = store.AppendInt(b, int64(time.Second))
+		b = store.AppendUint(b, 0)
+		tx.Set(hostKey("a.test"), store.AppendMetadata(b, model.Metadata{"k": {"v"}}))
+	})
+	got, err := db.Get("a.test")
+	must(t, err)
+	want := &Record{Failures: 3, HoldUntil: t0, HoldReason: "429", LastRequest: t0, Delay: time.Second, Metadata: model.Metadata{"k": {"v"}}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Fatal(d)
+	}
 }

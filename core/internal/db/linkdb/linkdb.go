@@ -11,6 +11,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -130,6 +132,22 @@ func (db *DB) fold(host string, links []Link, st *Stats) map[urlkey.Key]*Link {
 	return m
 }
 
+// Add stores a link of source beside those that Replace is told of, unless there is one already or
+// it is of a kind that is left out. It reports whether it did.
+func (db *DB) Add(tx *store.Tx, source urlkey.Key, link Link) (bool, error) {
+	fresh := db.fold(hostOf(source), []Link{link}, nil)[link.Target]
+	if fresh == nil {
+		return false, nil
+	}
+	k := linkKey(link.Target, source)
+	if v, err := tx.Get(k); err != nil || v != nil {
+		return false, err
+	}
+	tx.Set(k, appendLink(nil, fresh))
+	db.added(link.Target)
+	return true, nil
+}
+
 func (db *DB) added(target urlkey.Key) {
 	n := &db.adds[xxhash.Sum64String(string(target))%uint64(len(db.adds))]
 	if *n++; int(*n) >= db.o.MaxInlinks/2+1 && len(db.full) < maxFull {
@@ -184,6 +202,32 @@ func (db *DB) trim(ctx context.Context, target urlkey.Key) (n int, err error) {
 		return nil
 	})
 	return n, err
+}
+
+// From is a link to a target that is told with it.
+type From struct {
+	Source   urlkey.Key
+	Anchor   string
+	Metadata model.Metadata
+}
+
+// Import stores inlinks of target as another LinkDb had them, and returns how many: the rules of what is ignored are not applied, the limits are. Of several
+// links of one source the first with an anchor counts. For the time before pages have links of their own, as Replace knows nothing of them.
+func (db *DB) Import(tx *store.Tx, target urlkey.Key, links []From) int {
+	m := make(map[urlkey.Key]*Link, len(links))
+	for _, l := range links {
+		if o, ok := m[l.Source]; !ok || o.Anchor == "" && l.Anchor != "" {
+			m[l.Source] = &Link{Target: target, Anchor: cutText(l.Anchor, db.o.MaxAnchor), Metadata: l.Metadata}
+		}
+	}
+	sources := slices.Sorted(maps.Keys(m))
+	sources = sources[:min(len(sources), db.o.MaxInlinks)]
+	var buf []byte
+	for _, source := range sources {
+		buf = appendLink(buf[:0], m[source])
+		tx.Set(linkKey(target, source), buf)
+	}
+	return len(sources)
 }
 
 // Inlinks returns up to limit links to target (0: Options.MaxInlinks), in the
@@ -248,6 +292,22 @@ func (db *DB) Each(ctx context.Context, prefix urlkey.Key, f func(urlkey.Key, []
 		err = f(target, links)
 	}
 	return err
+}
+
+// Scan calls f with every link of the LinkDB in r, in the order of targets and then sources,
+// until f fails.
+func Scan(ctx context.Context, r store.Reader, f func(target, source urlkey.Key, l model.Inlink) error) error {
+	return store.Each(ctx, r, []byte{store.PrefixLink}, func(k, v []byte) error {
+		i := bytes.IndexByte(k, 0)
+		if i < 0 {
+			return store.Corrupt(k, errors.New("no source"))
+		}
+		l, err := decodeLink(k, v, i+1)
+		if err != nil {
+			return err
+		}
+		return f(urlkey.Key(k[1:i]), urlkey.Key(k[i+1:]), l)
+	})
 }
 
 func appendLink(b []byte, l *Link) []byte {

@@ -51,18 +51,34 @@ func (l Links) Replace(tx *crawldb.Tx, source urlkey.Key, before, now []linkdb.L
 			tx.CheckOrphan(t, at)
 		}
 	}
-	if l.MarkTargets {
-		for _, t := range st.Changed {
-			has, err := tx.Tx.Store().Has(store.Key(store.PrefixDocState, t))
-			if err != nil {
-				return st, err
-			}
-			if has {
-				tx.IndexDirty(t)
-			}
+	for _, t := range st.Changed {
+		if err := l.mark(tx, t); err != nil {
+			return st, err
 		}
 	}
 	return st, nil
+}
+
+// mark has the document of a target indexed again whose inlinks change.
+func (l Links) mark(tx *crawldb.Tx, target urlkey.Key) error {
+	if !l.MarkTargets {
+		return nil
+	}
+	has, err := tx.Tx.Store().Has(store.Key(store.PrefixDocState, target))
+	if has {
+		tx.IndexDirty(target)
+	}
+	return err
+}
+
+// Add adds a link of source that another crawl's LinkDB has, unless there is one; see
+// linkdb.DB.Add.
+func (l Links) Add(tx *crawldb.Tx, source urlkey.Key, link linkdb.Link) (bool, error) {
+	added, err := l.DB.Add(tx.Tx, source, link)
+	if err == nil && added {
+		err = l.mark(tx, link.Target)
+	}
+	return added, err
 }
 
 // Remove takes the record of key out of the CrawlDB and the links that its content

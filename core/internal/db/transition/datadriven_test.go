@@ -22,6 +22,8 @@ func newRules(t *testing.T, name string) Rules {
 	t.Helper()
 	cfg := schedule.DefaultConfig()
 	cfg.Name = name
+	cfg.MIMERates = schedule.DefaultMIMERates()
+	cfg.Targets = map[string]schedule.Target{schedule.DefaultTarget: {Age: day, Min: time.Hour, Max: 90 * day}}
 	s, err := schedule.New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -36,6 +38,8 @@ func newRules(t *testing.T, name string) Rules {
 //	record  set the current record ("record none": there is none)
 //	fetch   apply an outcome to the current record
 //	link, inject, representative
+//	row     apply one outcome, under each schedule, to a record of 20 days that was fetched
+//	        then and found changed 5 days before (old=STATUS; old=none: to none). Its name is for the reader
 //
 // Times are days after day 0; "-" is unset.
 func TestScripts(t *testing.T) {
@@ -55,6 +59,8 @@ func TestScripts(t *testing.T) {
 				return ""
 			case "matrix":
 				return matrix(t, td, r)
+			case "row":
+				return row(t, td, r)
 			case "record":
 				cur = record(t, td)
 				return show(cur)
@@ -140,6 +146,48 @@ func matrix(t *testing.T, td *datadriven.TestData, r Rules) string {
 			continue
 		}
 		fmt.Fprintf(&b, "%-15s %s\n", name, show(&d))
+	}
+	return b.String()
+}
+
+// row applies one outcome under every schedule.
+func row(t *testing.T, td *datadriven.TestData, r Rules) string {
+	var b strings.Builder
+	for _, name := range []string{schedule.Default, schedule.Adaptive, schedule.MIMEAdaptive, schedule.Freshness} {
+		rules := newRules(t, name)
+		rules.RetryMax, rules.DeleteFailedParse, rules.AdditionsAllowed = r.RetryMax, r.DeleteFailedParse, r.AdditionsAllowed
+		var old *model.CrawlDatum
+		if s, ok := model.ParseDBStatus(text(t, td, "old", "none")); ok {
+			old = &model.CrawlDatum{
+				Status: s, FetchTime: t0, PrevFetchTime: t0.Add(-20 * day), ModifiedTime: t0.Add(-25 * day), Interval: 20 * day,
+				FixedInterval: td.HasArg("fixed"), Retries: int(number(t, td, "retries")), Segment: "s0",
+				Signature: []byte(strings.Trim(text(t, td, "old-sig", "A"), "-")), Metadata: model.Metadata{MetaContentType: {"application/pdf"}},
+				History: model.ChangeHistory{Target: schedule.DefaultTarget, Checks: 4, Rate: model.Micro / 20, Wanted: 20 * day},
+			}
+			if td.HasArg("interval") {
+				old.Interval = time.Duration(number(t, td, "interval")) * day
+			}
+			if name != schedule.Freshness {
+				old.History = model.ChangeHistory{}
+			}
+		} else if text(t, td, "old", "none") != "none" {
+			td.Fatalf(t, "unknown status")
+		}
+		var d model.CrawlDatum
+		var ok bool
+		if td.HasArg("linked") {
+			d, ok = Linked(old, Link{Score: number(t, td, "score")}, t0, rules)
+		} else {
+			o := outcome(t, td)
+			o.Goal.Target = schedule.DefaultTarget
+			d, ok = Apply(old, o, t0, rules)
+		}
+		shown := "not written"
+		if ok {
+			delete(d.Metadata, MetaContentType)
+			shown = show(&d)
+		}
+		fmt.Fprintf(&b, "%-13s %s\n", name, shown)
 	}
 	return b.String()
 }
@@ -232,6 +280,12 @@ func show(d *model.CrawlDatum) string {
 	} {
 		if p.v != "" {
 			fmt.Fprintf(&b, " %s=%s", p.k, p.v)
+		}
+	}
+	if h := d.History; h.Target != "" {
+		fmt.Fprintf(&b, " wanted=%s", days(h.Wanted))
+		if h.Checks > 0 {
+			fmt.Fprintf(&b, " rate=%.3g/d checks=%d age=%s", h.RatePerDay(), h.Checks, days(h.Age))
 		}
 	}
 	if d.Score != 0 {

@@ -48,6 +48,8 @@ type Outcome struct {
 	ParseMeta    model.Metadata    // parse metadata that db.parsemeta.to.crawldb names
 	Metadata     model.Metadata    // of the fetched item; wins over the record's
 	ReprURL      string            // "" keeps what the record has
+	// Goal is what the schedule has to know; Apply itself sets Last.
+	Goal schedule.Goal
 }
 
 // failedParse reports whether the content could not be used.
@@ -88,6 +90,10 @@ func Apply(old *model.CrawlDatum, o Outcome, now time.Time, r Rules) (model.Craw
 	if at.IsZero() || at.After(now) {
 		at = now
 	}
+	if old != nil {
+		o.Goal.Last = old.PrevFetchTime
+	}
+	r.Schedule = r.Schedule.For(o.Goal)
 	d := start(old, o, at, r)
 	switch {
 	case o.failedParse():

@@ -8,6 +8,7 @@ import (
 	"github.com/gonutch/crawler/core/internal/config"
 	"github.com/gonutch/crawler/core/internal/frontier"
 	"github.com/gonutch/crawler/core/internal/robots"
+	"github.com/gonutch/crawler/core/internal/sheet"
 	"github.com/gonutch/crawler/core/internal/urlkey"
 	"github.com/gonutch/crawler/sdk/setting"
 )
@@ -39,6 +40,7 @@ type Config struct {
 	StoreVersions     bool // and for the version of the protocol
 	Magic             bool
 	Robots            RobotsConfig
+	Sheets            *sheet.Sheets // what holds for some hosts; nil is none
 }
 
 // RobotsConfig are the settings that concern robots.txt.
@@ -93,8 +95,8 @@ type httpSection struct {
 	StoreVersions     bool             `hcl:"store_protocol_versions"`
 }
 
-// LoadConfig reads the settings.
-func LoadConfig(c *config.Config) (Config, error) {
+// LoadConfig reads the settings; sheets, which may be nil, are of the same configuration.
+func LoadConfig(c *config.Config, sheets *sheet.Sheets) (Config, error) {
 	var f fetcherSection
 	var h httpSection
 	var m struct {
@@ -133,7 +135,7 @@ func LoadConfig(c *config.Config) (Config, error) {
 		MaxBytesInFlight: int64(f.MaxBytesInFlight), Bandwidth: int64(f.BandwidthTarget), StoreContent: f.StoreContent, StoreRobots: f.StoreRobotstxt, Publish: f.Publisher,
 		RedirectMax: h.RedirectMax, RedirectSkip: h.RedirectSkip,
 		RetryAfterDefault: h.RetryAfterDefault.D(), RetryAfterMax: h.RetryAfterMax.D(),
-		StoreRequest: h.StoreRequest, StoreHeaders: h.StoreHeaders, StoreVersions: h.StoreVersions, Magic: m.Magic,
+		StoreRequest: h.StoreRequest, StoreHeaders: h.StoreHeaders, StoreVersions: h.StoreVersions, Magic: m.Magic, Sheets: sheets,
 		Robots: RobotsConfig{
 			Agents: robots.Agents(h.AgentName, h.RobotsAgents), Allowlist: allow, Defer: h.RobotsDefer, ContentLimit: int64(h.RobotsLimit),
 			Policy: policy,

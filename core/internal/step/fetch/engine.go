@@ -13,7 +13,6 @@ package fetch
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -114,6 +113,9 @@ type Deps struct {
 	// AllowPrivate lists host:port pairs outside the public net that seeds opened
 	// for themselves.
 	AllowPrivate map[string]bool
+	// Delay returns the pause between two requests to a host when it is not the
+	// configured one (generate.fetch_delay_expr); nil never does.
+	Delay func(host string) (time.Duration, bool)
 }
 
 type job struct {
@@ -141,6 +143,8 @@ type Engine struct {
 	born   time.Time // of the engine: the clock of the first request to each host
 	limits limits
 	pace   pace
+	// longest is the greatest delay of a host's own, ns.
+	longest atomic.Int64
 }
 
 // New returns an engine that starts now.
@@ -195,7 +199,7 @@ func (e *Engine) AddFront(it Item) *Outcome {
 }
 
 func (e *Engine) frontItem(url string, key urlkey.Key, j job) frontier.Item[job] {
-	return frontier.Item[job]{URL: url, Key: key, Queue: e.queueOf(url), Payload: j}
+	return frontier.Item[job]{URL: url, Key: key, Queue: e.queueOf(url), Pace: e.hostPace(url), Payload: j}
 }
 
 // queueOf names the queue of a URL. By address it goes by what Add has looked up;
@@ -348,7 +352,7 @@ func (e *Engine) dispatch(ctx context.Context, work chan<- frontier.Item[job]) e
 				return nil
 			}
 			if e.stalled(wait) {
-				if err := e.Drop(ctx, e.deps.Now().Add(e.cfg.ReleaseAfter)); err != nil {
+				if err := e.Drop(ctx, e.deps.Now().Add(e.patience())); err != nil {
 					return err
 				}
 				continue
@@ -374,10 +378,15 @@ func (e *Engine) rest(ctx context.Context, timer *time.Timer, most time.Duration
 }
 
 // stalled reports whether only hosts are left that can't be asked for longer
-// than a round waits for them. The configured delay between two requests is
-// never too long.
+// than a round waits for them.
 func (e *Engine) stalled(wait time.Duration) bool {
-	return e.cfg.ReleaseAfter >= 0 && wait != frontier.Never && wait > max(e.cfg.ReleaseAfter, e.cfg.Queue.Delay)
+	return e.cfg.ReleaseAfter >= 0 && wait != frontier.Never && wait > e.patience()
+}
+
+// patience is how long a round waits for a host. A delay between two requests that is
+// configured, for all hosts or some, is never too long.
+func (e *Engine) patience() time.Duration {
+	return max(e.cfg.ReleaseAfter, e.cfg.Queue.Delay, time.Duration(e.longest.Load()))
 }
 
 // handle takes one item from the frontier to its outcome, or back.
@@ -385,7 +394,7 @@ func (e *Engine) handle(ctx context.Context, it frontier.Item[job]) error {
 	if it.Payload.hop != nil {
 		return e.robotsHop(ctx, it)
 	}
-	if !isWeb(it.URL) {
+	if !robots.Governs(it.URL) {
 		return e.page(ctx, it)
 	}
 	ok, err := e.admit(ctx, it)
@@ -411,8 +420,4 @@ func Denied(url string, v robots.Verdict, now time.Time) segment.Fetch {
 		URL: url, Status: model.StatusFetchGone, FetchTime: now,
 		Protocol: model.ProtocolStatus{Code: model.ProtocolRobotsDenied, Message: ruleText(v)},
 	}
-}
-
-func isWeb(url string) bool {
-	return strings.HasPrefix(url, "http://") || strings.HasPrefix(url, "https://")
 }

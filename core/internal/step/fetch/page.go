@@ -83,6 +83,7 @@ func (e *Engine) hold(queue string, until time.Time, why string, now time.Time) 
 
 func (e *Engine) request(item Item) *protocol.Request {
 	req := &protocol.Request{URL: item.URL, Kind: item.Kind, MaxBytes: item.MaxBytes, Metadata: item.Hint.Metadata, AllowPrivate: e.allowPrivate(item.URL)}
+	e.sheet(req)
 	if s := item.Hint.Status; s == model.StatusDBFetched || s == model.StatusDBNotModified || s == model.StatusDBDuplicate {
 		req.LastModified, req.ETag = item.Hint.LastModified, item.Hint.ETag
 	}

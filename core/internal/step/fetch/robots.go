@@ -174,9 +174,11 @@ func (e *Engine) admit(ctx context.Context, it frontier.Item[job]) (bool, error)
 // robotsFetch asks for the task's URL on the slot of it, which waits in the task.
 func (e *Engine) robotsFetch(ctx context.Context, t *robotsTask, it frontier.Item[job]) error {
 	e.Stats.Robots.Add(1)
-	resp, err := e.deps.Fetcher.Fetch(ctx, &protocol.Request{
+	req := &protocol.Request{
 		URL: t.url, Kind: protocol.Robots, MaxBytes: e.cfg.Robots.ContentLimit, AllowPrivate: e.allowPrivate(t.url),
-	})
+	}
+	e.sheet(req)
+	resp, err := e.deps.Fetcher.Fetch(ctx, req)
 	now := e.deps.Now()
 	if err != nil {
 		// The item stays leased; this process can't go on.

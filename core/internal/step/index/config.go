@@ -1,6 +1,7 @@
 package index
 
 import (
+	"errors"
 	"time"
 
 	"github.com/gonutch/crawler/core/internal/config"
@@ -20,7 +21,14 @@ type Config struct {
 	CommitSize    int
 	Retries       int
 	RetryDelay    time.Duration
+	Restarts      int // times the plugin of a writer may end in a row without getting further
+	// A writer that takes nothing is left alone for DownDelay, then twice as long each time
+	// up to DownDelayMax; asking it takes ProbeTimeout at most.
+	DownDelay, DownDelayMax, ProbeTimeout time.Duration
 }
+
+// NewHealth returns what remembers the writers that take nothing.
+func (c *Config) NewHealth() *Health { return &Health{Delay: c.DownDelay, MaxDelay: c.DownDelayMax} }
 
 // LoadConfig reads the settings.
 func LoadConfig(c *config.Config) (Config, error) {
@@ -36,13 +44,20 @@ func LoadConfig(c *config.Config) (Config, error) {
 		CommitSize    int              `hcl:"commit_size"`
 		Retries       int              `hcl:"retries"`
 		RetryDelay    setting.Duration `hcl:"retry_delay"`
+		DownDelay     setting.Duration `hcl:"down_delay"`
+		DownDelayMax  setting.Duration `hcl:"down_delay_max"`
+		ProbeTimeout  setting.Duration `hcl:"probe_timeout"`
 	}
-	if err := c.Decode("indexer", &x); err != nil {
+	var p struct {
+		RestartMax int `hcl:"restart_max"`
+	}
+	if err := errors.Join(c.Decode("indexer", &x), c.Decode("plugin", &p)); err != nil {
 		return Config{}, err
 	}
 	return Config{
 		Normalize: x.Normalize, Filter: x.Filter,
 		Delete: x.Delete, DeleteNoIndex: x.DeleteNoIndex, DeleteSkipped: x.DeleteSkipped, UnroutedError: x.Unrouted == "error", BatchSize: x.BatchSize,
-		BatchBytes: int64(x.BatchBytes), CommitSize: x.CommitSize, Retries: x.Retries, RetryDelay: x.RetryDelay.D(),
+		BatchBytes: int64(x.BatchBytes), CommitSize: x.CommitSize, Retries: x.Retries, RetryDelay: x.RetryDelay.D(), Restarts: p.RestartMax,
+		DownDelay: x.DownDelay.D(), DownDelayMax: max(x.DownDelay.D(), x.DownDelayMax.D()), ProbeTimeout: x.ProbeTimeout.D(),
 	}, nil
 }

@@ -30,9 +30,10 @@ const seg = "20260101000000"
 
 // plugins are chains that copy title and text into the document.
 type plugins struct {
-	drop  map[string]bool     // URLs an indexing filter drops
-	fail  map[string]bool     // URLs a plugin fails on
-	route map[string][]string // URL → writers; nil map: no exchange is configured
+	drop       map[string]bool     // URLs an indexing filter drops
+	fail       map[string]bool     // URLs a plugin fails on
+	route      map[string][]string // URL → writers; nil map: no exchange is configured
+	unroutable map[string]error
 }
 
 func (p *plugins) Needs() manifest.Needs { return manifest.Needs{} }
@@ -61,7 +62,7 @@ func (p *plugins) Boost(_ context.Context, in []scoring.IndexInput) ([]float64, 
 func (p *plugins) Route(_ context.Context, docs []*model.Document) ([]chain.Route, error) {
 	out := make([]chain.Route, len(docs))
 	for i, d := range docs {
-		out[i] = chain.Route{Writers: p.route[d.ID], Default: p.route == nil}
+		out[i] = chain.Route{Writers: p.route[d.ID], Default: p.route == nil, Err: p.unroutable[d.ID]}
 	}
 	return out, nil
 }
@@ -156,7 +157,7 @@ func newBench(t *testing.T, writers ...*writer) *bench {
 		t.Fatal(err)
 	}
 	b := &bench{t: t, s: s, cfg: Config{
-		Delete: true, DeleteNoIndex: true, DeleteSkipped: true, BatchSize: 3, BatchBytes: 1 << 20, CommitSize: 7, Retries: 2, RetryDelay: time.Microsecond,
+		Delete: true, DeleteNoIndex: true, DeleteSkipped: true, BatchSize: 3, BatchBytes: 1 << 20, CommitSize: 7, Retries: 2, RetryDelay: time.Microsecond, Restarts: 10,
 	}}
 	if b.db, err = crawldb.Open(t.Context(), s, crawldb.Options{}); err != nil {
 		t.Fatal(err)
@@ -720,7 +721,7 @@ func TestReindex(t *testing.T) {
 	if resumed, err := x.Mark(t.Context(), []string{"late"}, false); !resumed || err != nil {
 		t.Fatal(resumed, err)
 	}
-	if rep, err := x.Pending(t.Context()); err != nil || len(rep.Down)+len(rep.Late) != 1 {
+	if rep, err := x.Pending(t.Context()); err != nil || len(rep.Down)+len(rep.Late) != 0 {
 		t.Errorf("%+v %v", rep, err)
 	}
 	if d := cmp.Diff(ids(0, 40), late.ids()); d != "" || w.writes != writes || late.writes == before {
@@ -735,6 +736,82 @@ func TestReindex(t *testing.T) {
 	}
 	if rep, err := x.Pending(t.Context()); err != nil || rep.Indexed != 40 || len(w.docs) != 40 {
 		t.Errorf("%+v %v", rep, err)
+	}
+}
+
+// TestRenamed: a writer that got another name is filled by a reindex, which deletes what the old
+// name was sent and is gone since.
+func TestRenamed(t *testing.T) {
+	w := newWriter("old")
+	b := newBench(t, w)
+	for n := range 5 {
+		b.put(n, fmt.Sprint("text ", n))
+	}
+	b.run()
+	w.name = "new"
+	b.put(4, "gone", status(model.StatusDBGone))
+	if rep := b.run(); !slices.Equal(rep.Late, []string{"new"}) || len(w.docs) != 5 {
+		t.Errorf("%+v %v", rep, w.ids())
+	}
+	x := b.indexer()
+	if _, err := x.Mark(t.Context(), []string{"new"}, false); err != nil {
+		t.Fatal(err)
+	}
+	if rep, err := x.Pending(t.Context()); err != nil || len(rep.Late)+len(rep.Waiting) != 0 || rep.Indexed != 4 {
+		t.Errorf("%+v %v", rep, err)
+	}
+	if d := cmp.Diff(ids(0, 4), w.ids()); d != "" {
+		t.Error(d)
+	}
+	if n, err := b.db.ForgetWriter(t.Context(), "old"); err != nil || n != 5 {
+		t.Errorf("%d, %v", n, err)
+	}
+	if rep := b.run(); rep.Indexed+rep.Deleted != 0 || b.counts("new") != (crawldb.DocCounts{Held: 4}) {
+		t.Errorf("%+v %+v", rep, b.counts("new"))
+	}
+}
+
+// TestRemapped: a change of the mapping is known until the writer was sent everything again.
+func TestRemapped(t *testing.T) {
+	w := newWriter("w")
+	b := newBench(t, w)
+	b.put(1, "text")
+	check := func(step string, remapped bool, field string) {
+		t.Helper()
+		info, err := b.db.WriterInfo("w")
+		if err != nil || info.Remapped != remapped || w.docs[url(1)].Fields[field] == nil {
+			t.Errorf("%s: %+v, %v, %v", step, info, err, w.docs[url(1)].Fields)
+		}
+	}
+	b.run()
+	check("first", false, "content")
+	b.targets[0].Rename = map[string]string{"content": "body"}
+	b.run()
+	b.run()
+	check("changed", true, "content")
+	x := b.indexer()
+	if _, err := x.Mark(t.Context(), []string{"w"}, false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Pending(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	check("sent again", false, "body")
+}
+
+// TestExchangeFails: what an exchange fails on stays as it is and is looked at again.
+func TestExchangeFails(t *testing.T) {
+	w := newWriter("w")
+	b := newBench(t, w)
+	b.put(1, "one")
+	b.put(2, "two")
+	b.unroutable = map[string]error{url(2): errors.New("bad expression")}
+	if rep := b.run(); rep.Skipped["exchange error"] != 1 || !slices.Equal(w.ids(), []string{url(1)}) || b.marked() != 1 {
+		t.Errorf("%+v, %v, %d marked", rep, w.ids(), b.marked())
+	}
+	b.unroutable = nil
+	if rep := b.run(); rep.New != 1 || rep.Unchanged != 0 || len(w.docs) != 2 || b.marked() != 0 {
+		t.Errorf("%+v, %v, %d marked", rep, w.ids(), b.marked())
 	}
 }
 

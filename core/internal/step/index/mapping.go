@@ -108,6 +108,19 @@ func (t *Target) hash(d *model.Document) []byte {
 	return h.Sum(nil)[:16]
 }
 
+// mapping is the identity of the mapping.
+func (t *Target) mapping() []byte {
+	h := sha256.New()
+	for _, from := range slices.Sorted(maps.Keys(t.Copy)) {
+		_, _ = fmt.Fprintf(h, "copy %q=%q\n", from, t.Copy[from])
+	}
+	for _, from := range slices.Sorted(maps.Keys(t.Rename)) {
+		_, _ = fmt.Fprintf(h, "rename %q=%q\n", from, t.Rename[from])
+	}
+	_, _ = fmt.Fprintf(h, "remove %q\n", slices.Sorted(slices.Values(t.Remove)))
+	return h.Sum(nil)[:8]
+}
+
 func size(d *model.Document) int {
 	n := 64 + len(d.ID)
 	for k, v := range d.Fields {

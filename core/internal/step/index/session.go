@@ -2,12 +2,10 @@ package index
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
+	"sync"
 	"time"
 
-	"github.com/gonutch/crawler/core/internal/chain"
 	"github.com/gonutch/crawler/core/internal/db/crawldb"
 	"github.com/gonutch/crawler/core/internal/segment"
 	"github.com/gonutch/crawler/sdk/extension/indexwriter"
@@ -23,22 +21,7 @@ type session struct {
 	outs    map[string]*outbox
 	ops     int
 	bytes   int
-}
-
-// outbox is what one writer gets.
-type outbox struct {
-	target  *Target
-	sent    []sent // since the last commit
-	waiting int    // of sent, how many at the end are not written yet
-	size    int    // bytes of those waiting
-	down    error  // the writer takes nothing now
-	eager   bool   // it was down lately: the first failure is the last attempt
-}
-
-type sent struct {
-	f  *fate
-	m  *move
-	op indexwriter.Op
+	lanes   sync.WaitGroup
 }
 
 // move is what is to become of a page's document in one writer.
@@ -59,6 +42,7 @@ const (
 	refused            // for good
 )
 
+// newSession returns a session whose writers wait for work; close ends it.
 func newSession(ctx context.Context, x *Indexer) (*session, error) {
 	s := &session{x: x, outs: map[string]*outbox{}}
 	counts, err := x.DB.DocCounts(ctx)
@@ -67,9 +51,26 @@ func newSession(ctx context.Context, x *Indexer) (*session, error) {
 	}
 	for i := range x.Targets {
 		name := x.Targets[i].Writer.Name()
-		s.outs[name] = &outbox{target: &x.Targets[i], eager: counts[name].Pending > 0}
+		s.outs[name] = &outbox{target: &x.Targets[i], jobs: make(chan job, 1), eager: counts[name].Pending > 0}
+	}
+	s.wake(ctx)
+	for _, o := range s.outs {
+		s.lanes.Go(func() { s.serve(ctx, o) })
 	}
 	return s, nil
+}
+
+// close ends the writers' goroutines.
+func (s *session) close() {
+	for _, o := range s.outs {
+		close(o.jobs)
+	}
+	s.lanes.Wait()
+	for name, o := range s.outs {
+		if o.trial { // it answers, and there was nothing to send
+			s.x.Health.works(name)
+		}
+	}
 }
 
 // portion settles some fates: it notes that their documents are on the way, and
@@ -106,7 +107,7 @@ func (s *session) plan(f *fate) {
 	for _, name := range names {
 		w := f.state.Writer(name)
 		if f.doc == nil || !slices.Contains(f.to, name) {
-			if w.Held {
+			if w.Held || w.Pending && s.orphaned(f.state) {
 				f.moves = append(f.moves, &move{writer: name, kind: indexwriter.Delete})
 			} else {
 				f.drop = append(f.drop, name)
@@ -128,6 +129,12 @@ func (s *session) plan(f *fate) {
 	}
 }
 
+// orphaned reports whether a writer that is not configured any more holds the document. It may
+// have another name now: then a reindex deletes the document by that name.
+func (s *session) orphaned(st *crawldb.DocState) bool {
+	return slices.ContainsFunc(st.Writers, func(w crawldb.WriterState) bool { return w.Held && s.outs[w.Name] == nil })
+}
+
 // announce notes, before anything is sent, that the writers may have it.
 func (s *session) announce(ctx context.Context, fates []*fate) error {
 	if !slices.ContainsFunc(fates, func(f *fate) bool { return len(f.moves) > 0 }) {
@@ -139,7 +146,7 @@ func (s *session) announce(ctx context.Context, fates []*fate) error {
 			for _, m := range f.moves {
 				w := st.Writer(m.writer)
 				w.Pending = true
-				if o := s.outs[m.writer]; o != nil && o.down == nil {
+				if o := s.outs[m.writer]; o != nil && o.isDown() == nil {
 					w.Held, w.Hash = true, nil
 				}
 				st = st.With(w)
@@ -154,35 +161,31 @@ func (s *session) announce(ctx context.Context, fates []*fate) error {
 	})
 }
 
-// add puts a fate's operations into the outboxes and sends what is enough for a
-// batch.
+// add puts a fate's operations into the outboxes and hands over what is enough for a batch.
 func (s *session) add(ctx context.Context, f *fate) error {
 	x := s.x
 	for _, m := range f.moves {
 		o := s.outs[m.writer]
-		switch {
-		case o == nil:
+		if o == nil {
 			m.reason = "the writer is not configured any more"
-		case o.down != nil:
-			m.reason = o.down.Error()
-		default:
-			op := indexwriter.Op{Kind: m.kind, Doc: model.Document{ID: f.id}}
-			if m.kind == indexwriter.Add {
-				op.Doc = o.target.Mapped(*f.doc)
-			}
-			s.put(o, f, m, op)
+			continue
+		}
+		if down := o.isDown(); down != nil {
+			m.reason = down.Error()
+			continue
+		}
+		op := indexwriter.Op{Kind: m.kind, Doc: model.Document{ID: f.id}}
+		if m.kind == indexwriter.Add {
+			op.Doc = o.target.Mapped(*f.doc)
+		}
+		s.put(o, f, m, op)
+		if len(o.fill) >= x.cfg.BatchSize || int64(o.size) >= x.cfg.BatchBytes {
+			s.hand(o, nil)
 		}
 	}
 	f.made = f.doc != nil
 	f.doc, f.fetch, f.parsed = nil, nil, nil // thousands of pages wait for a commit
 	s.settled = append(s.settled, f)
-	for _, o := range s.outs {
-		if o.waiting >= x.cfg.BatchSize || int64(o.size) >= x.cfg.BatchBytes {
-			if err := s.write(ctx, o); err != nil {
-				return err
-			}
-		}
-	}
 	if s.ops >= x.cfg.CommitSize || s.bytes >= 64<<20 || len(s.settled) >= 4*x.cfg.CommitSize {
 		return s.commit(ctx)
 	}
@@ -190,103 +193,34 @@ func (s *session) add(ctx context.Context, f *fate) error {
 }
 
 func (s *session) put(o *outbox, f *fate, m *move, op indexwriter.Op) {
-	o.sent = append(o.sent, sent{f: f, m: m, op: op})
-	o.waiting++
+	o.fill = append(o.fill, sent{f: f, m: m, op: op})
 	n := size(&op.Doc)
 	o.size += n
 	s.bytes += n
 	s.ops++
 }
 
-// write sends what waits for a writer. A writer that can't be reached is left
-// alone for the rest of the step; its operations stay pending.
-func (s *session) write(ctx context.Context, o *outbox) error {
-	if o.down != nil || o.waiting == 0 {
-		return nil //nolint:nilerr // told when it went down; its documents stay pending
-	}
-	x := s.x
-	for attempt := 0; ; attempt++ {
-		from := len(o.sent) - o.waiting
-		ops := make([]indexwriter.Op, o.waiting)
-		for i := range ops {
-			ops[i] = o.sent[from+i].op
-		}
-		results, err := o.target.Writer.Write(ctx, ops)
-		if err == nil {
-			for i, r := range results {
-				s.answered(o, &o.sent[from+i], r)
-			}
-			o.waiting, o.size, o.eager = 0, 0, false
-			return nil
-		}
-		var lost *chain.LostWritesError
-		if errors.As(err, &lost) {
-			o.waiting = len(o.sent) // everything since the last commit
-		}
-		if !retryable(err) || attempt >= x.cfg.Retries || o.eager {
-			return s.giveUp(ctx, o, err)
-		}
-		if err := s.again(ctx, o, attempt, err); err != nil {
-			return err
-		}
-	}
-}
-
-// again waits before a writer is tried once more, and says so the first time.
-func (s *session) again(ctx context.Context, o *outbox, attempt int, cause error) error {
-	if attempt == 0 {
-		longest := time.Duration(0)
-		for n := range s.x.cfg.Retries {
-			longest += pause(s.x.cfg.RetryDelay, n)
-		}
-		s.x.Log.Warn("index writer can't be reached; it is tried again (indexer.retries) before its documents stay pending",
-			"writer", o.target.Writer.Name(), "for_at_most", longest, "error", cause)
-	}
-	return wait(ctx, s.x.cfg.RetryDelay, attempt)
-}
-
-func (s *session) answered(o *outbox, e *sent, r indexwriter.Result) {
-	switch {
-	case r.Rejected == "":
-		e.m.end, e.m.reason = done, ""
-		return
-	case r.Later:
-		e.m.end = putOff
-	default:
-		e.m.end = refused
-	}
-	e.m.reason = r.Rejected
-	s.x.Log.Debug("index refused a document", "writer", o.target.Writer.Name(), "url", e.op.Doc.ID, "reason", r.Rejected, "later", r.Later)
-}
-
-func (s *session) giveUp(ctx context.Context, o *outbox, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	name := o.target.Writer.Name()
-	o.down = err
-	for _, e := range o.sent {
-		if e.m.end == done || e.m.reason == "" {
-			e.m.end, e.m.reason = putOff, err.Error()
-		}
-	}
-	s.x.rep.Down = append(s.x.rep.Down, fmt.Sprintf("%s: %v", name, err))
-	s.x.Log.Error("index writer takes nothing now; its documents stay pending", "writer", name, "error", err)
-	return nil
+// hand gives a writer the batch that is put together.
+func (s *session) hand(o *outbox, done chan<- struct{}) {
+	o.jobs <- job{batch: o.fill, done: done}
+	o.fill, o.size = nil, 0
 }
 
 // commit makes everything sent durable and notes what the writers have.
 func (s *session) commit(ctx context.Context) error {
+	var dones []chan struct{}
 	for _, o := range s.outs {
-		if err := s.write(ctx, o); err != nil {
-			return err
+		done := make(chan struct{})
+		dones = append(dones, done)
+		s.hand(o, done)
+	}
+	for _, done := range dones {
+		<-done
+	}
+	for _, o := range s.outs {
+		if o.fatal != nil {
+			return o.fatal
 		}
-		if o.down == nil && len(o.sent) > 0 {
-			if err := s.commitWriter(ctx, o); err != nil {
-				return err
-			}
-		}
-		o.sent, o.waiting, o.size = nil, 0, 0
 	}
 	settled := s.settled
 	s.settled, s.ops, s.bytes = nil, 0, 0
@@ -301,33 +235,10 @@ func (s *session) commit(ctx context.Context) error {
 	return nil
 }
 
-func (s *session) commitWriter(ctx context.Context, o *outbox) error {
-	for attempt := 0; ; attempt++ {
-		err := o.target.Writer.Commit(ctx)
-		if err == nil {
-			return nil
-		}
-		if !retryable(err) || attempt >= s.x.cfg.Retries {
-			return s.giveUp(ctx, o, err)
-		}
-		var lost *chain.LostWritesError
-		if errors.As(err, &lost) {
-			o.waiting = len(o.sent)
-			if err := s.write(ctx, o); err != nil || o.down != nil {
-				return err
-			}
-			continue
-		}
-		if err := s.again(ctx, o, attempt, err); err != nil {
-			return err
-		}
-	}
-}
-
 // count reports what became of a fate.
 func (s *session) count(f *fate) {
 	rep := &s.x.rep
-	added, deleted, other := false, false, false
+	added, changed, deleted, other := false, false, false, false
 	for _, m := range f.moves {
 		switch {
 		case m.end == refused:
@@ -340,11 +251,21 @@ func (s *session) count(f *fate) {
 			deleted = true
 		default:
 			added = true
+			old := f.state.Writer(m.writer)
+			changed = changed || old.Segment != "" && (old.Hash != nil || old.Why != "")
 		}
 	}
 	switch {
 	case added:
 		rep.Indexed++
+		switch {
+		case changed:
+			rep.Changed++
+		case !f.known():
+			rep.New++
+		default:
+			rep.Again++
+		}
 	case deleted:
 		rep.Deleted++
 	case other:
@@ -353,6 +274,11 @@ func (s *session) count(f *fate) {
 	case f.same:
 		rep.Unchanged++
 	}
+}
+
+// known reports whether a writer had a document of the page before.
+func (f *fate) known() bool {
+	return f.state != nil && slices.ContainsFunc(f.state.Writers, func(w crawldb.WriterState) bool { return w.Segment != "" })
 }
 
 // note stores what the writers have now. A page that changed meanwhile keeps its
@@ -400,7 +326,7 @@ func (s *session) noteOne(tx *crawldb.Tx, f *fate, now time.Time) error {
 		}
 	}
 	same, err := unchanged(tx, f)
-	if err == nil && same {
+	if err == nil && same && !f.marked {
 		tx.ClearIndexDirty(f.key)
 	}
 	return err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gonutch/crawler/core/internal/db/crawldb"
@@ -12,9 +13,9 @@ import (
 	"github.com/gonutch/crawler/sdk/model"
 )
 
-// register notes writers that are used for the first time, and tells about those
-// that lack what others were sent before they came.
-func (x *Indexer) register(ctx context.Context) error {
+// register notes writers that are used for the first time, and tells about those that lack
+// something now; filling are those that are about to be sent everything.
+func (x *Indexer) register(ctx context.Context, filling ...string) error {
 	counts, err := x.DB.DocCounts(ctx)
 	if err != nil {
 		return err
@@ -33,14 +34,26 @@ func (x *Indexer) register(ctx context.Context) error {
 			}
 			info = now
 		}
-		if why != "" {
+		x.Health.recall(name, info.Down)
+		if why != "" && !slices.Contains(filling, name) {
 			x.Log.Warn(why, "writer", name, "fill", "crawler reindex --writer "+name)
-		}
-		if !info.Complete {
-			x.rep.Late = append(x.rep.Late, name)
 		}
 	}
 	return nil
+}
+
+// noteOutage stores since when a writer takes nothing, for later processes. One that lacks
+// nothing is not down.
+func (x *Indexer) noteOutage(ctx context.Context, name string, info *crawldb.WriterInfo, lacks bool) error {
+	var since time.Time
+	if lacks {
+		since = x.Health.began(name).Truncate(time.Microsecond) // as it is stored
+	}
+	if since.Equal(info.Down) {
+		return nil
+	}
+	info.Down = since
+	return x.DB.SetWriterInfo(ctx, name, info)
 }
 
 // judge compares a writer with what is known of it: now is what is to be known
@@ -53,7 +66,7 @@ func (x *Indexer) judge(t *Target, info *crawldb.WriterInfo, counts map[string]c
 			others = max(others, c.Held+c.Pending)
 		}
 	}
-	fresh := crawldb.WriterInfo{Since: time.Now(), Plugin: t.Plugin, Params: t.Params, Complete: true}
+	fresh := crawldb.WriterInfo{Since: time.Now(), Plugin: t.Plugin, Params: t.Params, Mapping: t.mapping(), Complete: true}
 	switch {
 	case info == nil && others > 0:
 		fresh.Complete = false
@@ -63,14 +76,24 @@ func (x *Indexer) judge(t *Target, info *crawldb.WriterInfo, counts map[string]c
 	case info.Plugin != t.Plugin:
 		fresh.Complete = counts[name].Held == 0
 		return &fresh, fmt.Sprintf("the index writer has another plugin than before (%s): what it was sent is not where it writes now", info.Plugin)
-	case !bytes.Equal(info.Params, t.Params):
-		changed := *info
-		changed.Params = t.Params
-		return &changed, "the index writer's parameters changed; if it writes elsewhere now, what was indexed before is missing there"
-	case !info.Complete:
-		return nil, "an index writer lacks documents that were indexed before it came"
 	}
-	return nil, ""
+	changed := *info
+	changed.Params, changed.Mapping = t.Params, fresh.Mapping
+	params, mapping := !bytes.Equal(info.Params, t.Params), !bytes.Equal(info.Mapping, fresh.Mapping)
+	if !params && !mapping {
+		return nil, ""
+	}
+	if params {
+		changed.Down = time.Time{}
+		why = "the index writer's parameters changed; if it writes elsewhere now, what was indexed before is missing there"
+	}
+	if mapping && info.Mapping != nil && counts[name].Held > 0 {
+		changed.Remapped = true
+		if !params {
+			why = "the index writer's mapping changed; documents it has keep their fields until they change"
+		}
+	}
+	return &changed, why
 }
 
 // Mark makes every page pending for the named writers, so that the next Pending
@@ -79,7 +102,7 @@ func (x *Indexer) judge(t *Target, info *crawldb.WriterInfo, counts map[string]c
 // true. restart marks in any case.
 func (x *Indexer) Mark(ctx context.Context, writers []string, restart bool) (resumed bool, err error) {
 	x.rep = newReport()
-	if err := x.register(ctx); err != nil {
+	if err := x.register(ctx, writers...); err != nil {
 		return false, fmt.Errorf("reindex: %w", err)
 	}
 	for _, name := range writers {
@@ -122,7 +145,7 @@ func (x *Indexer) reindexed(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	info.Reindex, info.Marked, info.Complete = time.Time{}, false, true
+	info.Reindex, info.Marked, info.Complete, info.Remapped = time.Time{}, false, true, false
 	return x.DB.SetWriterInfo(ctx, name, info)
 }
 

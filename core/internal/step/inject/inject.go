@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +22,7 @@ import (
 
 // Plugins are the chains that injection needs; chain.Chains has them.
 type Plugins interface {
-	NormalizeFilter(ctx context.Context, scope urlnormalizer.Scope, urls []string) ([]chain.URLResult, error)
+	chain.URLChain
 	Injected(ctx context.Context, in []scoring.InjectInput) ([]model.Fields, []error, error)
 }
 
@@ -30,7 +31,13 @@ type Options struct {
 	Mode        transition.InjectMode
 	Rules       transition.Rules
 	SkipInvalid bool // pass over seeds that are no URLs instead of failing
+	NoNormalize bool
+	NoFilter    bool
 	Now         time.Time
+	// Segment, when set, gets the seeds as its fetch list, known ones too, whenever they are due.
+	Segment string
+	// Progress, when set, is told how many seeds are done.
+	Progress func(seeds int64)
 }
 
 // Rejected is a seed that was not injected.
@@ -41,14 +48,26 @@ type Rejected struct {
 	Reason string `json:"reason"`
 }
 
+// maxRejected bounds the rejected seeds that a Report names.
+const maxRejected = 100
+
 // Report says what became of the seeds.
 type Report struct {
-	Seeds       int        `json:"seeds"`
-	Added       int        `json:"added"`
-	Updated     int        `json:"updated"`
-	Overwritten int        `json:"overwritten"`
-	Ignored     int        `json:"ignored"` // known already
-	Rejected    []Rejected `json:"rejected,omitempty"`
+	Seeds         int64      `json:"seeds"`
+	Added         int64      `json:"added"`
+	Updated       int64      `json:"updated"`
+	Overwritten   int64      `json:"overwritten"`
+	Ignored       int64      `json:"ignored"`             // known already
+	Listed        int64      `json:"listed,omitempty"`    // in the fetch list of Options.Segment
+	Elsewhere     int64      `json:"elsewhere,omitempty"` // not there, as another segment's fetch list has them
+	RejectedTotal int64      `json:"rejected_total"`
+	Rejected      []Rejected `json:"rejected,omitempty"` // the first ones
+}
+
+func (r *Report) reject(x Rejected) {
+	if r.RejectedTotal++; len(r.Rejected) < maxRejected {
+		r.Rejected = append(r.Rejected, x)
+	}
 }
 
 // schemeHint says what to write instead of a seed without a scheme.
@@ -60,75 +79,189 @@ func schemeHint(seed string) string {
 	return fmt.Sprintf("; did you mean %q?", with)
 }
 
-// Run injects seeds in one atomic change: all of them or, on an error, none.
-func Run(ctx context.Context, db *crawldb.DB, plugins Plugins, seeds []Seed, o Options) (Report, error) {
-	rep := Report{Seeds: len(seeds)}
-	accepted, err := judge(ctx, plugins, seeds, o, &rep)
-	if err != nil {
-		return rep, err
-	}
-	if len(accepted) == 0 {
-		if len(seeds) == 1 {
-			return rep, fmt.Errorf("the seed can't be injected:\n%s", list(rep.Rejected))
+// batchSeeds bounds the seeds that are held and committed together.
+const batchSeeds = 5000
+
+var errMore = errors.New("there are more")
+
+// Run injects seeds. The whole list is looked through first: when it has faults, nothing is
+// injected. A list of up to batchSeeds is injected in one atomic change, a longer one in
+// batches, so that memory does not grow with it; one that is cut short is injected whole when
+// it is run again.
+func Run(ctx context.Context, db *crawldb.DB, plugins Plugins, list List, o Options) (Report, error) {
+	r := &run{db: db, plugins: plugins, o: o}
+	err := list.Each(ctx, func(s Seed) error {
+		if len(r.batch) == batchSeeds {
+			return errMore
 		}
-		return rep, fmt.Errorf("none of the %d seeds can be injected:\n%s", len(seeds), list(rep.Rejected))
+		r.batch = append(r.batch, s)
+		return nil
+	})
+	long := errors.Is(err, errMore)
+	if long {
+		r.batch = r.batch[:0]
+		err = r.check(ctx, list)
 	}
-	if err := score(ctx, plugins, accepted, o.Rules.InjectedScore); err != nil {
-		return rep, err
+	if err == nil && long {
+		err = list.Each(ctx, func(s Seed) error {
+			if r.batch = append(r.batch, s); len(r.batch) < batchSeeds {
+				return nil
+			}
+			return r.flush(ctx)
+		})
 	}
-	err = db.Update(ctx, func(tx *crawldb.Tx) error {
-		rep.Added, rep.Updated, rep.Overwritten, rep.Ignored = 0, 0, 0, 0
+	if err == nil {
+		err = r.flush(ctx)
+	}
+	rep := r.rep
+	switch {
+	case err != nil:
+		if done := rep.Added + rep.Updated + rep.Overwritten; done > 0 {
+			err = fmt.Errorf("%w\nof %d seeds before it, %d were injected; run the same command again for the rest", err, rep.Seeds, done)
+		}
+	case rep.RejectedTotal == rep.Seeds && rep.Seeds == 1:
+		err = fmt.Errorf("the seed can't be injected:\n%s", told(&rep))
+	case rep.RejectedTotal == rep.Seeds && rep.Seeds > 0:
+		err = fmt.Errorf("none of the %d seeds can be injected:\n%s", rep.Seeds, told(&rep))
+	}
+	return rep, err
+}
+
+// run is one Run.
+type run struct {
+	db      *crawldb.DB
+	plugins Plugins
+	o       Options
+	rep     Report
+	batch   []Seed
+}
+
+// check reads a long list for its faults: what is no URL is judged as it will be later.
+func (r *run) check(ctx context.Context, list List) error {
+	if r.o.SkipInvalid {
+		return list.Each(ctx, func(Seed) error { return nil })
+	}
+	err := list.Each(ctx, func(s Seed) error {
+		if isURL(s.URL) {
+			return nil
+		}
+		if r.batch = append(r.batch, s); len(r.batch) < batchSeeds {
+			return nil
+		}
+		return r.checkBatch(ctx)
+	})
+	if err == nil {
+		err = r.checkBatch(ctx)
+	}
+	return err
+}
+
+func (r *run) checkBatch(ctx context.Context) error {
+	_, err := r.judge(ctx, &Report{})
+	r.batch = r.batch[:0]
+	return err
+}
+
+// flush injects the batch in one change.
+func (r *run) flush(ctx context.Context) error {
+	if len(r.batch) == 0 {
+		return nil
+	}
+	rep := r.rep
+	rep.Rejected = slices.Clone(rep.Rejected)
+	rep.Seeds += int64(len(r.batch))
+	accepted, err := r.judge(ctx, &rep)
+	if err == nil {
+		err = r.score(ctx, accepted)
+	}
+	if err != nil {
+		return err
+	}
+	judged := rep
+	err = r.db.Update(ctx, func(tx *crawldb.Tx) error {
+		rep = judged
+		keys := make([]urlkey.Key, len(accepted))
 		for i := range accepted {
-			if err := put(tx, &accepted[i], o, &rep); err != nil {
+			keys[i] = urlkey.FromURL(accepted[i].URL)
+		}
+		if err := tx.Load(keys); err != nil {
+			return err
+		}
+		for i := range accepted {
+			if err := r.put(tx, keys[i], &accepted[i], &rep); err != nil {
 				return fmt.Errorf("%s: inject %s: %w", accepted[i].Where, accepted[i].URL, err)
 			}
 		}
 		return nil
 	})
-	return rep, err
+	if err != nil {
+		return err
+	}
+	r.rep, r.batch = rep, r.batch[:0]
+	if r.o.Progress != nil {
+		r.o.Progress(rep.Seeds)
+	}
+	return nil
 }
 
-// judge normalizes and filters the seeds.
-func judge(ctx context.Context, plugins Plugins, seeds []Seed, o Options, rep *Report) ([]Seed, error) {
-	urls := make([]string, len(seeds))
-	for i := range seeds {
-		urls[i] = seeds[i].URL
+// isURL reports whether a seed looks like what can be fetched.
+func isURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && u.Scheme != "" && (u.Host != "" || u.Scheme == "file")
+}
+
+// ask runs the chains that are wanted over urls.
+func (r *run) ask(ctx context.Context, urls []string) ([]chain.URLResult, error) {
+	out, err := chain.Judge(ctx, r.plugins, urlnormalizer.ScopeInject, !r.o.NoNormalize, !r.o.NoFilter, urls)
+	if err == nil && r.o.NoNormalize && r.o.NoFilter {
+		for i, u := range urls {
+			out[i] = chain.URLResult{URL: u, Dropped: !isURL(u), Plugin: "no plugin", Reason: "no URL"}
+		}
 	}
-	results, err := plugins.NormalizeFilter(ctx, urlnormalizer.ScopeInject, urls)
+	return out, err
+}
+
+// judge normalizes and filters the batch.
+func (r *run) judge(ctx context.Context, rep *Report) ([]Seed, error) {
+	urls := make([]string, len(r.batch))
+	for i := range r.batch {
+		urls[i] = r.batch[i].URL
+	}
+	results, err := r.ask(ctx, urls)
 	if err != nil {
 		return nil, err
 	}
 	var errs []error
-	accepted := make([]Seed, 0, len(seeds))
-	for i, r := range results {
-		s := seeds[i]
+	accepted := make([]Seed, 0, len(urls))
+	for i, x := range results {
+		s := r.batch[i]
 		switch {
-		case r.Err != nil:
-			errs = append(errs, fmt.Errorf("%s: seed %s: %w", s.Where, s.URL, r.Err))
-		case r.Dropped:
-			rep.Rejected = append(rep.Rejected, Rejected{URL: s.URL, Where: s.Where, Plugin: r.Plugin, Reason: r.Reason})
-			if u, err := url.Parse(s.URL); (err != nil || u.Scheme == "" || u.Host == "" && u.Scheme != "file") && !o.SkipInvalid {
-				errs = append(errs, fmt.Errorf("%s: seed %q is no URL that can be fetched: %s (%s)%s", s.Where, s.URL, r.Reason, r.Plugin, schemeHint(s.URL)))
+		case x.Err != nil:
+			errs = append(errs, fmt.Errorf("%s: seed %s: %w", s.Where, s.URL, x.Err))
+		case x.Dropped:
+			rep.reject(Rejected{URL: s.URL, Where: s.Where, Plugin: x.Plugin, Reason: x.Reason})
+			if !isURL(s.URL) && !r.o.SkipInvalid {
+				errs = append(errs, fmt.Errorf("%s: seed %q is no URL that can be fetched: %s (%s)%s", s.Where, s.URL, x.Reason, x.Plugin, schemeHint(s.URL)))
 			}
 		default:
-			s.URL = r.URL
+			s.URL = x.URL
 			accepted = append(accepted, s)
 		}
 	}
 	if len(errs) > 20 {
 		errs = append(errs[:20], fmt.Errorf("and %d more", len(errs)-20))
 	}
-	if len(errs) > 0 {
+	if len(errs) > 0 && r.rep.Seeds == 0 {
 		return nil, fmt.Errorf("nothing was injected:\n%w", errors.Join(errs...))
 	}
-	return accepted, nil
+	return accepted, errors.Join(errs...)
 }
 
-func list(rejected []Rejected) string {
+func told(rep *Report) string {
 	var b strings.Builder
-	for i, r := range rejected {
+	for i, r := range rep.Rejected {
 		if i == 20 {
-			fmt.Fprintf(&b, "  and %d more\n", len(rejected)-20)
+			fmt.Fprintf(&b, "  and %d more\n", rep.RejectedTotal-20)
 			break
 		}
 		fmt.Fprintf(&b, "  %s: %s: %s (%s)\n", r.Where, r.URL, r.Reason, r.Plugin)
@@ -136,15 +269,18 @@ func list(rejected []Rejected) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-func score(ctx context.Context, plugins Plugins, seeds []Seed, standard int64) error {
+func (r *run) score(ctx context.Context, seeds []Seed) error {
+	if len(seeds) == 0 {
+		return nil
+	}
 	in := make([]scoring.InjectInput, len(seeds))
 	for i := range seeds {
 		in[i] = scoring.InjectInput{URL: seeds[i].URL, Score: seeds[i].Score, Metadata: seeds[i].Metadata}
 		if !seeds[i].ScoreSet {
-			in[i].Score = standard
+			in[i].Score = r.o.Rules.InjectedScore
 		}
 	}
-	fields, perItem, err := plugins.Injected(ctx, in)
+	fields, perItem, err := r.plugins.Injected(ctx, in)
 	if err != nil {
 		return fmt.Errorf("score seeds: %w", err)
 	}
@@ -157,8 +293,7 @@ func score(ctx context.Context, plugins Plugins, seeds []Seed, standard int64) e
 	return nil
 }
 
-func put(tx *crawldb.Tx, s *Seed, o Options, rep *Report) error {
-	key := urlkey.FromURL(s.URL)
+func (r *run) put(tx *crawldb.Tx, key urlkey.Key, s *Seed, rep *Report) error {
 	rec, err := tx.Get(key)
 	if err != nil {
 		return err
@@ -167,7 +302,7 @@ func put(tx *crawldb.Tx, s *Seed, o Options, rep *Report) error {
 	if rec != nil {
 		old = &rec.Datum
 	}
-	d, did := transition.Inject(old, s.Seed, o.Mode, o.Now, o.Rules)
+	d, did := transition.Inject(old, s.Seed, r.o.Mode, r.o.Now, r.o.Rules)
 	switch did {
 	case transition.SeedAdded:
 		rep.Added++
@@ -182,13 +317,21 @@ func put(tx *crawldb.Tx, s *Seed, o Options, rep *Report) error {
 	if hp := Private(s.URL); hp != "" {
 		tx.Tx.Set(store.Key(store.PrefixMeta, allowPrefix+hp), nil)
 	}
-	if did == transition.SeedIgnored {
+	if did != transition.SeedIgnored {
+		rec.Datum = d
+		tx.Put(key, rec)
+		tx.Rescore(key)
+	}
+	if r.o.Segment == "" {
 		return nil
 	}
-	rec.Datum = d
-	tx.Put(key, rec)
-	tx.Rescore(key)
-	return nil
+	listed, err := tx.AddLease(r.o.Segment, key, crawldb.Effect{})
+	if listed {
+		rep.Listed++
+	} else if err == nil && !tx.Lease(r.o.Segment, key) {
+		rep.Elsewhere++
+	}
+	return err
 }
 
 const allowPrefix = "allow_private."

@@ -1,10 +1,13 @@
 package inject
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -117,6 +120,14 @@ func (p plugins) NormalizeFilter(_ context.Context, scope urlnormalizer.Scope, u
 	return out, p.err
 }
 
+func (p plugins) Normalize(ctx context.Context, scope urlnormalizer.Scope, urls []string) ([]chain.URLResult, error) {
+	return p.NormalizeFilter(ctx, scope, urls)
+}
+
+func (p plugins) Filter(ctx context.Context, urls []string) ([]chain.URLResult, error) {
+	return p.NormalizeFilter(ctx, urlnormalizer.ScopeInject, urls)
+}
+
 func (p plugins) Injected(_ context.Context, in []scoring.InjectInput) ([]model.Fields, []error, error) {
 	out := make([]model.Fields, len(in))
 	for i := range in {
@@ -152,7 +163,7 @@ func rules(t *testing.T) transition.Rules {
 	return r
 }
 
-func seeds(lines ...string) []Seed {
+func seeds(lines ...string) Seeds {
 	list, err := Read([]string{"-"}, strings.NewReader(strings.Join(lines, "\n")))
 	if err != nil {
 		panic(err)
@@ -180,7 +191,7 @@ func TestRun(t *testing.T) {
 		return rec
 	}
 	rep := run(transition.InjectNew, "http://A/", "http://b/\tnutch.score=3", "http://a/", "http://drop/")
-	want := Report{Seeds: 4, Added: 2, Ignored: 1, Rejected: []Rejected{{URL: "http://drop/", Where: "standard input:4", Plugin: "urlfilter-test", Reason: "rule 1"}}}
+	want := Report{Seeds: 4, Added: 2, Ignored: 1, RejectedTotal: 1, Rejected: []Rejected{{URL: "http://drop/", Where: "standard input:4", Plugin: "urlfilter-test", Reason: "rule 1"}}}
 	if d := cmp.Diff(want, rep); d != "" {
 		t.Error(d)
 	}
@@ -242,7 +253,7 @@ func TestAllOrNothing(t *testing.T) {
 func TestAllowPrivate(t *testing.T) {
 	db := openDB(t)
 	_, err := Run(t.Context(), db, plugins{}, seeds("http://LOCALHOST/", "https://127.0.0.1/x", "http://[::1]:81/", "http://10.0.0.1:8080/", "http://intra.example/",
-		"ftp://10.0.0.9/", "http://127.0.0.1.evil.example/"), Options{Rules: rules(t), Now: time.Now()})
+		"ftp://10.0.0.9/", "s3://10.0.0.8/x", "http://127.0.0.1.evil.example/"), Options{Rules: rules(t), Now: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,8 +261,118 @@ func TestAllowPrivate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]bool{"localhost:80": true, "127.0.0.1:443": true, "[::1]:81": true, "10.0.0.1:8080": true}
+	want := map[string]bool{"localhost:80": true, "127.0.0.1:443": true, "[::1]:81": true, "10.0.0.1:8080": true, "10.0.0.9:21": true}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
+	}
+}
+
+// counting are plugins that count how many URLs they are asked about at once.
+type counting struct {
+	plugins
+	most int
+}
+
+func (c *counting) NormalizeFilter(ctx context.Context, scope urlnormalizer.Scope, urls []string) ([]chain.URLResult, error) {
+	c.most = max(c.most, len(urls))
+	return c.plugins.NormalizeFilter(ctx, scope, urls)
+}
+
+// endless is a list of n seeds that are made as they are asked for.
+type endless struct {
+	n   int
+	bad int // this one is no URL; 0 is none
+}
+
+func (e endless) Each(_ context.Context, f func(Seed) error) error {
+	for i := 1; i <= e.n; i++ {
+		s := Seed{URL: fmt.Sprintf("http://h%d/%d", i%100, i), Where: fmt.Sprint(i)}
+		switch {
+		case i == e.bad:
+			s.URL = "nonsense"
+		case i%10 == 0:
+			s.URL += "drop"
+		}
+		if err := f(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestLongList: a list longer than a batch is injected in batches, and a fault anywhere in it keeps
+// all of it out.
+func TestLongList(t *testing.T) {
+	db := openDB(t)
+	const n = 3*batchSeeds + 7
+	p := &counting{}
+	o := Options{Rules: rules(t), Now: time.Now()}
+	if _, err := Run(t.Context(), db, p, endless{n: n, bad: n - 1}, o); err == nil || !strings.Contains(err.Error(), `nothing was injected`) || !strings.Contains(err.Error(), `seed "nonsense" is no URL`) {
+		t.Errorf("a fault near the end: %v", err)
+	}
+	if st, err := db.Stats(t.Context()); err != nil || st.Total != 0 {
+		t.Errorf("%d records, %v", st.Total, err)
+	}
+	var told []int64
+	o.Progress = func(n int64) { told = append(told, n) }
+	rep, err := Run(t.Context(), db, p, endless{n: n}, o)
+	if err != nil || rep.Seeds != n || rep.Added != n-n/10 || rep.RejectedTotal != n/10 || len(rep.Rejected) != maxRejected || p.most != batchSeeds || len(told) != 4 {
+		t.Errorf("%v: %d seeds, %d added, %d rejected, %d of them named, %d at once, told %v", err, rep.Seeds, rep.Added, rep.RejectedTotal, len(rep.Rejected), p.most, told)
+	}
+	rep, err = Run(t.Context(), db, p, endless{n: n, bad: 3}, Options{Rules: rules(t), Now: time.Now(), SkipInvalid: true})
+	if err != nil || rep.Added != 0 || rep.Ignored != n-n/10-1 {
+		t.Errorf("once more, faults passed over: %v %+v", err, rep.Ignored)
+	}
+	if c, err := db.Check(t.Context()); err != nil || c.Total != 0 {
+		t.Errorf("%+v %v", c, err)
+	}
+}
+
+// TestMemory: a seed list of a million lines takes no more memory than one of 50,000.
+func TestMemory(t *testing.T) {
+	list := func(n int) *Sources {
+		name := filepath.Join(t.TempDir(), "seeds")
+		f, err := os.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := bufio.NewWriter(f)
+		for i := range n {
+			fmt.Fprintf(w, "http://host%d.example.org/path/of/page/%d\tnutch.score=2\ttopic=%d\n", i%1000, i, i%7)
+		}
+		if err := errors.Join(w.Flush(), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		l, err := Open([]string{name}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	peak := func(n int) uint64 {
+		l := list(n)
+		var most uint64
+		sample := func() {
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			most = max(most, m.HeapAlloc)
+		}
+		runtime.GC()
+		seeds := 0
+		err := l.Each(t.Context(), func(Seed) error {
+			if seeds++; seeds%10_000 == 0 {
+				sample()
+			}
+			return nil
+		})
+		if err != nil || seeds != n {
+			t.Fatalf("%d seeds, %v", seeds, err)
+		}
+		return most
+	}
+	small, large := peak(50_000), peak(1_000_000)
+	t.Logf("heap at most: %d KiB with 50,000 seeds, %d KiB with 1,000,000", small>>10, large>>10)
+	if large > small+16<<20 {
+		t.Errorf("the heap grows with the list: %d KiB, %d KiB", small>>10, large>>10)
 	}
 }

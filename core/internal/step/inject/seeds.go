@@ -9,9 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -34,79 +31,36 @@ const maxLine = 1 << 20
 // maxErrors bounds the faults of one seed list that are reported.
 const maxErrors = 10
 
-// Read reads seeds from sources: "-" is stdin, a name with a scheme is itself a
-// seed, a folder stands for the plain files in it, anything else is a file. What is
-// packed with gzip is unpacked.
-// All faults are reported together, each with its place.
+// Read reads seeds from sources (see Open) into memory.
 func Read(sources []string, stdin io.Reader) ([]Seed, error) {
-	var seeds []Seed
-	var errs []error
-	for _, src := range sources {
-		var got []Seed
-		var err error
-		switch {
-		case src == "-":
-			got, err = parse("standard input", stdin)
-		case strings.Contains(src, "://"):
-			got = []Seed{{URL: strings.TrimSpace(src), Where: "command line"}}
-		default:
-			got, err = readPath(src)
-		}
-		seeds = append(seeds, got...)
-		errs = append(errs, err)
-	}
-	if err := errors.Join(errs...); err != nil {
+	l, err := Open(sources, stdin)
+	if err != nil {
 		return nil, err
 	}
-	if len(seeds) == 0 {
-		return nil, fmt.Errorf("no seeds in %s: a seed list has one URL on each line; blank lines and lines that start with # don't count", strings.Join(sources, ", "))
+	var seeds []Seed
+	n, err := l.each(func(s Seed) error {
+		seeds = append(seeds, s)
+		return nil
+	})
+	if err = errors.Join(err, l.Close()); err == nil {
+		err = l.some(n)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return seeds, nil
 }
 
-func readPath(path string) ([]Seed, error) {
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read seeds: there is no file %s; a seed itself is given with its scheme, such as https://%s", path, strings.TrimLeft(path, "/."))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read seeds: %w", err)
-	}
-	if !info.IsDir() {
-		return readFile(path)
-	}
-	entries, err := os.ReadDir(path)
-	if err != nil {
-		return nil, fmt.Errorf("read seeds: %w", err)
-	}
-	var seeds []Seed
-	var errs []error
-	for _, e := range entries {
-		if !e.Type().IsRegular() || strings.HasPrefix(e.Name(), ".") {
-			continue
-		}
-		got, err := readFile(filepath.Join(path, e.Name()))
-		seeds = append(seeds, got...)
-		errs = append(errs, err)
-	}
-	return seeds, errors.Join(errs...)
-}
+// errStop wraps what a caller's function returned, so that it is not taken for a fault
+// of the list.
+type errStop struct{ error }
 
-func readFile(path string) (seeds []Seed, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("read seeds: %w", err)
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	return parse(path, f)
-}
-
-func parse(name string, r io.Reader) ([]Seed, error) {
+// parse calls f with the seeds of one text, and returns its faults together.
+func parse(name string, r io.Reader, f func(Seed) error) error {
 	r, err := unpacked(r)
 	if err != nil {
-		return nil, fmt.Errorf("read seeds: %s: %w", name, err)
+		return fmt.Errorf("read seeds: %s: %w", name, err)
 	}
-	var seeds []Seed
 	var errs []error
 	sc := bufio.NewScanner(r)
 	sc.Buffer(make([]byte, 64<<10), maxLine)
@@ -121,10 +75,10 @@ func parse(name string, r io.Reader) ([]Seed, error) {
 		}
 		where := fmt.Sprintf("%s:%d", name, n)
 		if len(errs) == maxErrors {
-			return nil, errors.Join(append(errs, fmt.Errorf("%s: and perhaps more: these are the first %d faults", where, maxErrors))...)
+			return errors.Join(append(errs, fmt.Errorf("%s: and perhaps more: these are the first %d faults", where, maxErrors))...)
 		}
 		if !utf8.ValidString(line) || strings.ContainsRune(line, 0) {
-			return nil, errors.Join(append(errs, fmt.Errorf("%s: this is no text in UTF-8; a seed list has one URL on each line", where))...)
+			return errors.Join(append(errs, fmt.Errorf("%s: this is no text in UTF-8; a seed list has one URL on each line", where))...)
 		}
 		s, err := parseLine(line)
 		if err != nil {
@@ -132,12 +86,14 @@ func parse(name string, r io.Reader) ([]Seed, error) {
 			continue
 		}
 		s.Where = where
-		seeds = append(seeds, s)
+		if err := f(s); err != nil {
+			return errStop{err}
+		}
 	}
 	if err := sc.Err(); err != nil {
 		errs = append(errs, fmt.Errorf("read seeds: %s: %w", name, err))
 	}
-	return seeds, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
 // unpacked undoes gzip, which goes by the first bytes.

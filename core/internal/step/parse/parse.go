@@ -245,6 +245,7 @@ const (
 	DropLimit     = "max_outlinks"
 	DropError     = "plugin_error"
 	DropFile      = "file_link" // from a page of another scheme to a local file
+	DropS3        = "s3_link"   // from a page of another scheme to object storage
 )
 
 // Outlinks returns the links of page from that count, normalized, in page
@@ -282,8 +283,8 @@ func (p *Parser) Outlinks(ctx context.Context, from string, links []model.Outlin
 				drops[r.Plugin]++
 			case r.URL == from:
 				drops[DropSelf]++
-			case toFile(from, r.URL): // a normalizer's doing
-				drops[DropFile]++
+			case ownOnly(from, r.URL) != "": // a normalizer's doing
+				drops[ownOnly(from, r.URL)]++
 			case p.tooLong(r.URL): // normalizers may lengthen it
 				drops[DropLength]++
 			case len(out) >= limit:
@@ -326,8 +327,8 @@ func (p *Parser) candidates(ctx context.Context, rule scope, links []model.Outli
 			drops[DropLength]++
 			continue
 		}
-		if toFile(rule.from, l.URL) {
-			drops[DropFile]++
+		if why := ownOnly(rule.from, l.URL); why != "" {
+			drops[why]++
 			continue
 		}
 		switch rule.check(l.URL) {
@@ -366,12 +367,20 @@ func (p *Parser) candidates(ctx context.Context, rule scope, links []model.Outli
 	return c, err
 }
 
-// toFile reports whether a page that is no local file points at one: strangers
-// have no say in which files are read.
-func toFile(from, to string) bool { return isFile(to) && !isFile(from) }
+// ownOnly says why a link to one of the user's own things is dropped: strangers have no
+// say in which local files are read, and in what is read of object storage with the user's
+// keys. "" is for links of the same scheme, and to everything else.
+func ownOnly(from, to string) string {
+	switch {
+	case hasScheme(to, "file:") && !hasScheme(from, "file:"):
+		return DropFile
+	case hasScheme(to, "s3:") && !hasScheme(from, "s3:"):
+		return DropS3
+	}
+	return ""
+}
 
-func isFile(url string) bool {
-	const scheme = "file:"
+func hasScheme(url, scheme string) bool {
 	url = strings.TrimSpace(url)
 	return len(url) >= len(scheme) && strings.EqualFold(url[:len(scheme)], scheme)
 }
@@ -440,8 +449,8 @@ func (p *Parser) Redirect(ctx context.Context, from, target string) (url, droppe
 		return "", r.Plugin, nil
 	case r.URL == from:
 		return "", DropSelf, nil
-	case toFile(from, r.URL):
-		return "", DropFile, nil
+	case ownOnly(from, r.URL) != "":
+		return "", ownOnly(from, r.URL), nil
 	case p.tooLong(r.URL):
 		return "", DropLength, nil
 	}

@@ -83,6 +83,7 @@ func TestOutlinks(t *testing.T) {
 		"normalized":     {links: "http://b.com/1#x", want: "http://b.com/1"},
 		"duplicates":     {links: "http://b.com/1 http://b.com/1#x http://b.com/2", want: "http://b.com/1 http://b.com/2", drops: map[string]int64{DropDuplicate: 1}},
 		"self":           {links: from + " " + from + "#top", drops: map[string]int64{DropSelf: 2}},
+		"object storage": {links: "s3://docs/a S3://x/ http://b.com/1", want: "http://b.com/1", drops: map[string]int64{DropS3: 2}},
 		"local files":    {links: "file:///etc/passwd FILE:/x http://b.com/1", want: "http://b.com/1", drops: map[string]int64{DropFile: 2}},
 		"filtered":       {links: "http://b.com/drop http://b.com/1", want: "http://b.com/1", drops: map[string]int64{"urlfilter-test": 1}},
 		"plugin fails":   {links: "http://b.com/fail http://b.com/1", want: "http://b.com/1", drops: map[string]int64{DropError: 1}},

@@ -33,9 +33,7 @@ import (
 
 // Plugins are the chains that are run; chain.Chains has them.
 type Plugins interface {
-	NormalizeFilter(ctx context.Context, scope urlnormalizer.Scope, urls []string) ([]chain.URLResult, error)
-	Normalize(ctx context.Context, scope urlnormalizer.Scope, urls []string) ([]chain.URLResult, error)
-	Filter(ctx context.Context, urls []string) ([]chain.URLResult, error)
+	chain.URLChain
 	Fingerprint() string
 }
 
@@ -265,16 +263,10 @@ func (r *run) judge(ctx context.Context, keys []urlkey.Key) ([]item, error) {
 }
 
 func (r *run) ask(ctx context.Context, urls []string) ([]chain.URLResult, error) {
-	const scope = urlnormalizer.ScopeCrawlDB
-	switch {
-	case r.o.NoNormalize && r.o.NoFilter:
+	if r.o.NoNormalize && r.o.NoFilter {
 		return nil, fmt.Errorf("neither normalizers nor filters are to be run")
-	case r.o.NoNormalize:
-		return r.Plugins.Filter(ctx, urls)
-	case r.o.NoFilter:
-		return r.Plugins.Normalize(ctx, scope, urls)
 	}
-	return r.Plugins.NormalizeFilter(ctx, scope, urls)
+	return chain.Judge(ctx, r.Plugins, urlnormalizer.ScopeCrawlDB, !r.o.NoNormalize, !r.o.NoFilter, urls)
 }
 
 // tell counts what would become of items.

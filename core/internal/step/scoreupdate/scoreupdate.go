@@ -105,15 +105,15 @@ func (r *run) record(ctx context.Context, k urlkey.Key, rec *crawldb.Record) err
 	} else {
 		r.rep.Cleared++
 	}
-	r.keys, r.recs, r.scores = append(r.keys, k), append(r.recs, rec), append(r.scores, micro(score))
+	r.keys, r.recs, r.scores = append(r.keys, k), append(r.recs, rec), append(r.scores, Micro(score))
 	if len(r.keys) < portion {
 		return nil
 	}
 	return r.flush(ctx)
 }
 
-// micro is a score in micro-units, within what a record holds.
-func micro(score float64) int64 {
+// Micro is a score in micro-units, within what a record holds.
+func Micro(score float64) int64 {
 	v := math.Round(score * model.Micro)
 	if v >= math.MaxInt64 {
 		return math.MaxInt64

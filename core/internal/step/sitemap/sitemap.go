@@ -20,7 +20,6 @@ import (
 	"github.com/gonutch/crawler/core/internal/db/transition"
 	"github.com/gonutch/crawler/core/internal/urlkey"
 	"github.com/gonutch/crawler/sdk/extension/scoring"
-	"github.com/gonutch/crawler/sdk/extension/urlnormalizer"
 	"github.com/gonutch/crawler/sdk/model"
 )
 
@@ -29,11 +28,9 @@ const MIMEType = "application/x-sitemap+xml"
 
 // Plugins are the chains that sitemaps need; chain.Chains has them.
 type Plugins interface {
-	NormalizeFilter(ctx context.Context, scope urlnormalizer.Scope, urls []string) ([]chain.URLResult, error)
+	chain.URLChain
 	Injected(ctx context.Context, in []scoring.InjectInput) ([]model.Fields, []error, error)
 	Parse(ctx context.Context, content *model.Content) (*chain.ParseResult, error)
-	Normalize(ctx context.Context, scope urlnormalizer.Scope, urls []string) ([]chain.URLResult, error)
-	Filter(ctx context.Context, urls []string) ([]chain.URLResult, error)
 }
 
 // Request asks for one sitemap.

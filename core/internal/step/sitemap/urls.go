@@ -94,7 +94,7 @@ func (r *Reader) store(ctx context.Context, batch []entry) error {
 	for i := range batch {
 		urls[i] = batch[i].url
 	}
-	res, err := r.judge(ctx, urls)
+	res, err := chain.Judge(ctx, r.deps.Plugins, urlnormalizer.ScopeDefault, r.cfg.Normalize, r.cfg.Filter, urls)
 	if err != nil {
 		return err
 	}
@@ -114,22 +114,6 @@ func (r *Reader) store(ctx context.Context, batch []entry) error {
 		return err
 	}
 	return r.put(ctx, kept)
-}
-
-func (r *Reader) judge(ctx context.Context, urls []string) ([]chain.URLResult, error) {
-	switch p := r.deps.Plugins; {
-	case r.cfg.Normalize && r.cfg.Filter:
-		return p.NormalizeFilter(ctx, urlnormalizer.ScopeDefault, urls)
-	case r.cfg.Normalize:
-		return p.Normalize(ctx, urlnormalizer.ScopeDefault, urls)
-	case r.cfg.Filter:
-		return p.Filter(ctx, urls)
-	}
-	out := make([]chain.URLResult, len(urls))
-	for i := range urls {
-		out[i].URL = urls[i]
-	}
-	return out, nil
 }
 
 func (r *Reader) score(ctx context.Context, kept []entry) error {

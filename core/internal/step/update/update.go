@@ -24,6 +24,7 @@ import (
 	"github.com/gonutch/crawler/core/internal/db/transition"
 	"github.com/gonutch/crawler/core/internal/schedule"
 	"github.com/gonutch/crawler/core/internal/segment"
+	"github.com/gonutch/crawler/core/internal/sheet"
 	"github.com/gonutch/crawler/core/internal/urlkey"
 	"github.com/gonutch/crawler/sdk/extension/scoring"
 	"github.com/gonutch/crawler/sdk/model"
@@ -38,11 +39,13 @@ type Config struct {
 	StoreResponseTime bool
 	StoreIP           bool
 	SkipNotModified   bool
-	Orphans           bool // a scoring plugin judges pages without inlinks
+	Sheets            *sheet.Sheets  // what holds for some hosts; nil is none
+	Targets           *sheet.Targets // of the freshness schedule; nil with another one
+	Orphans           bool           // a scoring plugin judges pages without inlinks
 }
 
-// LoadConfig reads the settings.
-func LoadConfig(c *config.Config) (Config, error) {
+// LoadConfig reads the settings; rules are of the same configuration.
+func LoadConfig(c *config.Config, rules sheet.Rules) (Config, error) {
 	var d struct {
 		IntervalDefault setting.Duration `hcl:"fetch_interval_default"`
 		IntervalMax     setting.Duration `hcl:"fetch_interval_max"`
@@ -81,7 +84,7 @@ func LoadConfig(c *config.Config) (Config, error) {
 	s, err := schedule.New(schedule.Config{
 		Name: d.Schedule, DefaultInterval: d.IntervalDefault.D(), MaxInterval: d.IntervalMax.D(), RetryDelay: d.RetryDelay.D(),
 		IncRate: d.IncRate, DecRate: d.DecRate, AdaptiveMin: d.Min.D(), AdaptiveMax: d.Max.D(),
-		SyncDelta: d.SyncDelta, SyncDeltaRate: d.SyncDeltaRate, MIMERates: rates,
+		SyncDelta: d.SyncDelta, SyncDeltaRate: d.SyncDeltaRate, MIMERates: rates, Targets: rules.Targets.All(),
 	})
 	if err != nil {
 		return Config{}, fmt.Errorf("section db: %w", err)
@@ -92,6 +95,7 @@ func LoadConfig(c *config.Config) (Config, error) {
 			InjectedScore: int64(d.ScoreInjected * model.Micro),
 		},
 		Purge404: d.Purge404, ParseMeta: d.ParseMeta, StoreResponseTime: h.ResponseTime, StoreIP: h.IP, SkipNotModified: x.SkipNotModified,
+		Sheets: rules.Sheets, Targets: rules.Targets,
 	}, nil
 }
 
@@ -330,7 +334,11 @@ func (a *Applier) apply(tx *crawldb.Tx, p *prepared, now time.Time) (model.Statu
 	} else {
 		rec = new(crawldb.Record)
 	}
-	next, ok := transition.Apply(old, a.outcome(p), now, a.cfg.Rules)
+	goal, err := a.goal(p.URL)
+	if err != nil {
+		return 0, err
+	}
+	next, ok := transition.Apply(old, a.outcome(p, goal), now, a.cfg.Rules)
 	if p.StoreParse && p.Parsed != nil {
 		segment.PutParse(tx.Tx, p.Segment, p.Key, p.Parsed, p.Fetch)
 	}
@@ -430,9 +438,10 @@ func (a *Applier) effects(tx *crawldb.Tx, p *prepared) error {
 }
 
 // outcome gathers what the state machine needs.
-func (a *Applier) outcome(p *prepared) transition.Outcome {
+func (a *Applier) outcome(p *prepared, goal schedule.Goal) transition.Outcome {
 	o := a.cfg.Outcome(p.Fetch, p.Parsed, p.Segment)
 	o.ReprURL = p.Hint.Metadata.First(MetaRepr)
+	o.Goal = goal
 	return o
 }
 

@@ -435,9 +435,11 @@ func (x *ItemError) GetMessage() []byte {
 // ErrorDetail travels in the details of a gRPC status and keeps an error's
 // kind. Without it the kind follows from the status code.
 type ErrorDetail struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Kind          ErrorKind              `protobuf:"varint,1,opt,name=kind,proto3,enum=crawler.base.v1.ErrorKind" json:"kind,omitempty"`
-	Message       []byte                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Kind    ErrorKind              `protobuf:"varint,1,opt,name=kind,proto3,enum=crawler.base.v1.ErrorKind" json:"kind,omitempty"`
+	Message []byte                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	// With kind INVALID: the setting or parameter that can't be used, if it is one.
+	Param         []byte `protobuf:"bytes,3,opt,name=param,proto3" json:"param,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -486,6 +488,13 @@ func (x *ErrorDetail) GetMessage() []byte {
 	return nil
 }
 
+func (x *ErrorDetail) GetParam() []byte {
+	if x != nil {
+		return x.Param
+	}
+	return nil
+}
+
 var File_crawler_base_v1_base_proto protoreflect.FileDescriptor
 
 const file_crawler_base_v1_base_proto_rawDesc = "" +
@@ -509,10 +518,11 @@ const file_crawler_base_v1_base_proto_rawDesc = "" +
 	"\tItemError\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x12.\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x1a.crawler.base.v1.ErrorKindR\x04kind\x12\x18\n" +
-	"\amessage\x18\x03 \x01(\fR\amessage\"W\n" +
+	"\amessage\x18\x03 \x01(\fR\amessage\"m\n" +
 	"\vErrorDetail\x12.\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x1a.crawler.base.v1.ErrorKindR\x04kind\x12\x18\n" +
-	"\amessage\x18\x02 \x01(\fR\amessage*\xa3\x01\n" +
+	"\amessage\x18\x02 \x01(\fR\amessage\x12\x14\n" +
+	"\x05param\x18\x03 \x01(\fR\x05param*\xa3\x01\n" +
 	"\tErrorKind\x12\x1a\n" +
 	"\x16ERROR_KIND_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14ERROR_KIND_PERMANENT\x10\x01\x12\x18\n" +

@@ -73,6 +73,94 @@ func (OpKind) EnumDescriptor() ([]byte, []int) {
 	return file_crawler_indexwriter_v1_indexwriter_proto_rawDescGZIP(), []int{0}
 }
 
+type ValidateRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Instance      []byte                 `protobuf:"bytes,1,opt,name=instance,proto3" json:"instance,omitempty"`
+	Params        map[string][]byte      `protobuf:"bytes,2,rep,name=params,proto3" json:"params,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ValidateRequest) Reset() {
+	*x = ValidateRequest{}
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ValidateRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ValidateRequest) ProtoMessage() {}
+
+func (x *ValidateRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ValidateRequest.ProtoReflect.Descriptor instead.
+func (*ValidateRequest) Descriptor() ([]byte, []int) {
+	return file_crawler_indexwriter_v1_indexwriter_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *ValidateRequest) GetInstance() []byte {
+	if x != nil {
+		return x.Instance
+	}
+	return nil
+}
+
+func (x *ValidateRequest) GetParams() map[string][]byte {
+	if x != nil {
+		return x.Params
+	}
+	return nil
+}
+
+type ValidateResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ValidateResponse) Reset() {
+	*x = ValidateResponse{}
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ValidateResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ValidateResponse) ProtoMessage() {}
+
+func (x *ValidateResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ValidateResponse.ProtoReflect.Descriptor instead.
+func (*ValidateResponse) Descriptor() ([]byte, []int) {
+	return file_crawler_indexwriter_v1_indexwriter_proto_rawDescGZIP(), []int{1}
+}
+
 type OpenRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Instance      []byte                 `protobuf:"bytes,1,opt,name=instance,proto3" json:"instance,omitempty"`
@@ -83,7 +171,7 @@ type OpenRequest struct {
 
 func (x *OpenRequest) Reset() {
 	*x = OpenRequest{}
-	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[0]
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -95,7 +183,7 @@ func (x *OpenRequest) String() string {
 func (*OpenRequest) ProtoMessage() {}
 
 func (x *OpenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[0]
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -108,7 +196,7 @@ func (x *OpenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenRequest.ProtoReflect.Descriptor instead.
 func (*OpenRequest) Descriptor() ([]byte, []int) {
-	return file_crawler_indexwriter_v1_indexwriter_proto_rawDescGZIP(), []int{0}
+	return file_crawler_indexwriter_v1_indexwriter_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *OpenRequest) GetInstance() []byte {
@@ -133,7 +221,7 @@ type OpenResponse struct {
 
 func (x *OpenResponse) Reset() {
 	*x = OpenResponse{}
-	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[1]
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -145,7 +233,7 @@ func (x *OpenResponse) String() string {
 func (*OpenResponse) ProtoMessage() {}
 
 func (x *OpenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[1]
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -158,7 +246,7 @@ func (x *OpenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenResponse.ProtoReflect.Descriptor instead.
 func (*OpenResponse) Descriptor() ([]byte, []int) {
-	return file_crawler_indexwriter_v1_indexwriter_proto_rawDescGZIP(), []int{1}
+	return file_crawler_indexwriter_v1_indexwriter_proto_rawDescGZIP(), []int{3}
 }
 
 type Op struct {
@@ -171,7 +259,7 @@ type Op struct {
 
 func (x *Op) Reset() {
 	*x = Op{}
-	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[2]
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -183,7 +271,7 @@ func (x *Op) String() string {
 func (*Op) ProtoMessage() {}
 
 func (x *Op) ProtoReflect() protoreflect.Message {
-	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[2]
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -196,7 +284,7 @@ func (x *Op) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Op.ProtoReflect.Descriptor instead.
 func (*Op) Descriptor() ([]byte, []int) {
-	return file_crawler_indexwriter_v1_indexwriter_proto_rawDescGZIP(), []int{2}
+	return file_crawler_indexwriter_v1_indexwriter_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Op) GetKind() OpKind {
@@ -223,7 +311,7 @@ type WriteRequest struct {
 
 func (x *WriteRequest) Reset() {
 	*x = WriteRequest{}
-	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[3]
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -235,7 +323,7 @@ func (x *WriteRequest) String() string {
 func (*WriteRequest) ProtoMessage() {}
 
 func (x *WriteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[3]
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -248,7 +336,7 @@ func (x *WriteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WriteRequest.ProtoReflect.Descriptor instead.
 func (*WriteRequest) Descriptor() ([]byte, []int) {
-	return file_crawler_indexwriter_v1_indexwriter_proto_rawDescGZIP(), []int{3}
+	return file_crawler_indexwriter_v1_indexwriter_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *WriteRequest) GetInstance() []byte {
@@ -277,7 +365,7 @@ type WriteResponse struct {
 
 func (x *WriteResponse) Reset() {
 	*x = WriteResponse{}
-	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[4]
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -289,7 +377,7 @@ func (x *WriteResponse) String() string {
 func (*WriteResponse) ProtoMessage() {}
 
 func (x *WriteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[4]
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -302,7 +390,7 @@ func (x *WriteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WriteResponse.ProtoReflect.Descriptor instead.
 func (*WriteResponse) Descriptor() ([]byte, []int) {
-	return file_crawler_indexwriter_v1_indexwriter_proto_rawDescGZIP(), []int{4}
+	return file_crawler_indexwriter_v1_indexwriter_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *WriteResponse) GetCount() uint32 {
@@ -332,7 +420,7 @@ type Rejection struct {
 
 func (x *Rejection) Reset() {
 	*x = Rejection{}
-	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[5]
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -344,7 +432,7 @@ func (x *Rejection) String() string {
 func (*Rejection) ProtoMessage() {}
 
 func (x *Rejection) ProtoReflect() protoreflect.Message {
-	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[5]
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -357,7 +445,7 @@ func (x *Rejection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rejection.ProtoReflect.Descriptor instead.
 func (*Rejection) Descriptor() ([]byte, []int) {
-	return file_crawler_indexwriter_v1_indexwriter_proto_rawDescGZIP(), []int{5}
+	return file_crawler_indexwriter_v1_indexwriter_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Rejection) GetIndex() uint32 {
@@ -390,7 +478,7 @@ type CommitRequest struct {
 
 func (x *CommitRequest) Reset() {
 	*x = CommitRequest{}
-	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[6]
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -402,7 +490,7 @@ func (x *CommitRequest) String() string {
 func (*CommitRequest) ProtoMessage() {}
 
 func (x *CommitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[6]
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -415,7 +503,7 @@ func (x *CommitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommitRequest.ProtoReflect.Descriptor instead.
 func (*CommitRequest) Descriptor() ([]byte, []int) {
-	return file_crawler_indexwriter_v1_indexwriter_proto_rawDescGZIP(), []int{6}
+	return file_crawler_indexwriter_v1_indexwriter_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *CommitRequest) GetInstance() []byte {
@@ -433,7 +521,7 @@ type CommitResponse struct {
 
 func (x *CommitResponse) Reset() {
 	*x = CommitResponse{}
-	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[7]
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -445,7 +533,7 @@ func (x *CommitResponse) String() string {
 func (*CommitResponse) ProtoMessage() {}
 
 func (x *CommitResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[7]
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -458,7 +546,7 @@ func (x *CommitResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommitResponse.ProtoReflect.Descriptor instead.
 func (*CommitResponse) Descriptor() ([]byte, []int) {
-	return file_crawler_indexwriter_v1_indexwriter_proto_rawDescGZIP(), []int{7}
+	return file_crawler_indexwriter_v1_indexwriter_proto_rawDescGZIP(), []int{9}
 }
 
 type CloseRequest struct {
@@ -470,7 +558,7 @@ type CloseRequest struct {
 
 func (x *CloseRequest) Reset() {
 	*x = CloseRequest{}
-	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[8]
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -482,7 +570,7 @@ func (x *CloseRequest) String() string {
 func (*CloseRequest) ProtoMessage() {}
 
 func (x *CloseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[8]
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -495,7 +583,7 @@ func (x *CloseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseRequest.ProtoReflect.Descriptor instead.
 func (*CloseRequest) Descriptor() ([]byte, []int) {
-	return file_crawler_indexwriter_v1_indexwriter_proto_rawDescGZIP(), []int{8}
+	return file_crawler_indexwriter_v1_indexwriter_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *CloseRequest) GetInstance() []byte {
@@ -513,7 +601,7 @@ type CloseResponse struct {
 
 func (x *CloseResponse) Reset() {
 	*x = CloseResponse{}
-	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[9]
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -525,7 +613,7 @@ func (x *CloseResponse) String() string {
 func (*CloseResponse) ProtoMessage() {}
 
 func (x *CloseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[9]
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -538,7 +626,7 @@ func (x *CloseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseResponse.ProtoReflect.Descriptor instead.
 func (*CloseResponse) Descriptor() ([]byte, []int) {
-	return file_crawler_indexwriter_v1_indexwriter_proto_rawDescGZIP(), []int{9}
+	return file_crawler_indexwriter_v1_indexwriter_proto_rawDescGZIP(), []int{11}
 }
 
 type DescribeRequest struct {
@@ -552,7 +640,7 @@ type DescribeRequest struct {
 
 func (x *DescribeRequest) Reset() {
 	*x = DescribeRequest{}
-	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[10]
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -564,7 +652,7 @@ func (x *DescribeRequest) String() string {
 func (*DescribeRequest) ProtoMessage() {}
 
 func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[10]
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -577,7 +665,7 @@ func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeRequest.ProtoReflect.Descriptor instead.
 func (*DescribeRequest) Descriptor() ([]byte, []int) {
-	return file_crawler_indexwriter_v1_indexwriter_proto_rawDescGZIP(), []int{10}
+	return file_crawler_indexwriter_v1_indexwriter_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *DescribeRequest) GetInstance() []byte {
@@ -609,7 +697,7 @@ type DescribeResponse struct {
 
 func (x *DescribeResponse) Reset() {
 	*x = DescribeResponse{}
-	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[11]
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -621,7 +709,7 @@ func (x *DescribeResponse) String() string {
 func (*DescribeResponse) ProtoMessage() {}
 
 func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[11]
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -634,7 +722,7 @@ func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeResponse.ProtoReflect.Descriptor instead.
 func (*DescribeResponse) Descriptor() ([]byte, []int) {
-	return file_crawler_indexwriter_v1_indexwriter_proto_rawDescGZIP(), []int{11}
+	return file_crawler_indexwriter_v1_indexwriter_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *DescribeResponse) GetServer() []byte {
@@ -676,7 +764,7 @@ type Fact struct {
 
 func (x *Fact) Reset() {
 	*x = Fact{}
-	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[12]
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -688,7 +776,7 @@ func (x *Fact) String() string {
 func (*Fact) ProtoMessage() {}
 
 func (x *Fact) ProtoReflect() protoreflect.Message {
-	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[12]
+	mi := &file_crawler_indexwriter_v1_indexwriter_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -701,7 +789,7 @@ func (x *Fact) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fact.ProtoReflect.Descriptor instead.
 func (*Fact) Descriptor() ([]byte, []int) {
-	return file_crawler_indexwriter_v1_indexwriter_proto_rawDescGZIP(), []int{12}
+	return file_crawler_indexwriter_v1_indexwriter_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Fact) GetName() []byte {
@@ -722,7 +810,14 @@ var File_crawler_indexwriter_v1_indexwriter_proto protoreflect.FileDescriptor
 
 const file_crawler_indexwriter_v1_indexwriter_proto_rawDesc = "" +
 	"\n" +
-	"(crawler/indexwriter/v1/indexwriter.proto\x12\x16crawler.indexwriter.v1\x1a\x1ccrawler/model/v1/model.proto\"\xad\x01\n" +
+	"(crawler/indexwriter/v1/indexwriter.proto\x12\x16crawler.indexwriter.v1\x1a\x1ccrawler/model/v1/model.proto\"\xb5\x01\n" +
+	"\x0fValidateRequest\x12\x1a\n" +
+	"\binstance\x18\x01 \x01(\fR\binstance\x12K\n" +
+	"\x06params\x18\x02 \x03(\v23.crawler.indexwriter.v1.ValidateRequest.ParamsEntryR\x06params\x1a9\n" +
+	"\vParamsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"\x12\n" +
+	"\x10ValidateResponse\"\xad\x01\n" +
 	"\vOpenRequest\x12\x1a\n" +
 	"\binstance\x18\x01 \x01(\fR\binstance\x12G\n" +
 	"\x06params\x18\x02 \x03(\v2/.crawler.indexwriter.v1.OpenRequest.ParamsEntryR\x06params\x1a9\n" +
@@ -765,13 +860,14 @@ const file_crawler_indexwriter_v1_indexwriter_proto_rawDesc = "" +
 	"\x06OpKind\x12\x17\n" +
 	"\x13OP_KIND_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vOP_KIND_ADD\x10\x01\x12\x12\n" +
-	"\x0eOP_KIND_DELETE\x10\x022\xcb\x03\n" +
+	"\x0eOP_KIND_DELETE\x10\x022\xaa\x04\n" +
 	"\x12IndexWriterService\x12Q\n" +
 	"\x04Open\x12#.crawler.indexwriter.v1.OpenRequest\x1a$.crawler.indexwriter.v1.OpenResponse\x12T\n" +
 	"\x05Write\x12$.crawler.indexwriter.v1.WriteRequest\x1a%.crawler.indexwriter.v1.WriteResponse\x12W\n" +
 	"\x06Commit\x12%.crawler.indexwriter.v1.CommitRequest\x1a&.crawler.indexwriter.v1.CommitResponse\x12T\n" +
 	"\x05Close\x12$.crawler.indexwriter.v1.CloseRequest\x1a%.crawler.indexwriter.v1.CloseResponse\x12]\n" +
-	"\bDescribe\x12'.crawler.indexwriter.v1.DescribeRequest\x1a(.crawler.indexwriter.v1.DescribeResponseB:Z8github.com/gonutch/crawler/sdk/internal/pb/indexwriterv1b\x06proto3"
+	"\bDescribe\x12'.crawler.indexwriter.v1.DescribeRequest\x1a(.crawler.indexwriter.v1.DescribeResponse\x12]\n" +
+	"\bValidate\x12'.crawler.indexwriter.v1.ValidateRequest\x1a(.crawler.indexwriter.v1.ValidateResponseB:Z8github.com/gonutch/crawler/sdk/internal/pb/indexwriterv1b\x06proto3"
 
 var (
 	file_crawler_indexwriter_v1_indexwriter_proto_rawDescOnce sync.Once
@@ -786,48 +882,54 @@ func file_crawler_indexwriter_v1_indexwriter_proto_rawDescGZIP() []byte {
 }
 
 var file_crawler_indexwriter_v1_indexwriter_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_crawler_indexwriter_v1_indexwriter_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_crawler_indexwriter_v1_indexwriter_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_crawler_indexwriter_v1_indexwriter_proto_goTypes = []any{
 	(OpKind)(0),              // 0: crawler.indexwriter.v1.OpKind
-	(*OpenRequest)(nil),      // 1: crawler.indexwriter.v1.OpenRequest
-	(*OpenResponse)(nil),     // 2: crawler.indexwriter.v1.OpenResponse
-	(*Op)(nil),               // 3: crawler.indexwriter.v1.Op
-	(*WriteRequest)(nil),     // 4: crawler.indexwriter.v1.WriteRequest
-	(*WriteResponse)(nil),    // 5: crawler.indexwriter.v1.WriteResponse
-	(*Rejection)(nil),        // 6: crawler.indexwriter.v1.Rejection
-	(*CommitRequest)(nil),    // 7: crawler.indexwriter.v1.CommitRequest
-	(*CommitResponse)(nil),   // 8: crawler.indexwriter.v1.CommitResponse
-	(*CloseRequest)(nil),     // 9: crawler.indexwriter.v1.CloseRequest
-	(*CloseResponse)(nil),    // 10: crawler.indexwriter.v1.CloseResponse
-	(*DescribeRequest)(nil),  // 11: crawler.indexwriter.v1.DescribeRequest
-	(*DescribeResponse)(nil), // 12: crawler.indexwriter.v1.DescribeResponse
-	(*Fact)(nil),             // 13: crawler.indexwriter.v1.Fact
-	nil,                      // 14: crawler.indexwriter.v1.OpenRequest.ParamsEntry
-	(*modelv1.Document)(nil), // 15: crawler.model.v1.Document
+	(*ValidateRequest)(nil),  // 1: crawler.indexwriter.v1.ValidateRequest
+	(*ValidateResponse)(nil), // 2: crawler.indexwriter.v1.ValidateResponse
+	(*OpenRequest)(nil),      // 3: crawler.indexwriter.v1.OpenRequest
+	(*OpenResponse)(nil),     // 4: crawler.indexwriter.v1.OpenResponse
+	(*Op)(nil),               // 5: crawler.indexwriter.v1.Op
+	(*WriteRequest)(nil),     // 6: crawler.indexwriter.v1.WriteRequest
+	(*WriteResponse)(nil),    // 7: crawler.indexwriter.v1.WriteResponse
+	(*Rejection)(nil),        // 8: crawler.indexwriter.v1.Rejection
+	(*CommitRequest)(nil),    // 9: crawler.indexwriter.v1.CommitRequest
+	(*CommitResponse)(nil),   // 10: crawler.indexwriter.v1.CommitResponse
+	(*CloseRequest)(nil),     // 11: crawler.indexwriter.v1.CloseRequest
+	(*CloseResponse)(nil),    // 12: crawler.indexwriter.v1.CloseResponse
+	(*DescribeRequest)(nil),  // 13: crawler.indexwriter.v1.DescribeRequest
+	(*DescribeResponse)(nil), // 14: crawler.indexwriter.v1.DescribeResponse
+	(*Fact)(nil),             // 15: crawler.indexwriter.v1.Fact
+	nil,                      // 16: crawler.indexwriter.v1.ValidateRequest.ParamsEntry
+	nil,                      // 17: crawler.indexwriter.v1.OpenRequest.ParamsEntry
+	(*modelv1.Document)(nil), // 18: crawler.model.v1.Document
 }
 var file_crawler_indexwriter_v1_indexwriter_proto_depIdxs = []int32{
-	14, // 0: crawler.indexwriter.v1.OpenRequest.params:type_name -> crawler.indexwriter.v1.OpenRequest.ParamsEntry
-	0,  // 1: crawler.indexwriter.v1.Op.kind:type_name -> crawler.indexwriter.v1.OpKind
-	15, // 2: crawler.indexwriter.v1.Op.document:type_name -> crawler.model.v1.Document
-	3,  // 3: crawler.indexwriter.v1.WriteRequest.ops:type_name -> crawler.indexwriter.v1.Op
-	6,  // 4: crawler.indexwriter.v1.WriteResponse.rejections:type_name -> crawler.indexwriter.v1.Rejection
-	15, // 5: crawler.indexwriter.v1.DescribeRequest.sample:type_name -> crawler.model.v1.Document
-	13, // 6: crawler.indexwriter.v1.DescribeResponse.facts:type_name -> crawler.indexwriter.v1.Fact
-	1,  // 7: crawler.indexwriter.v1.IndexWriterService.Open:input_type -> crawler.indexwriter.v1.OpenRequest
-	4,  // 8: crawler.indexwriter.v1.IndexWriterService.Write:input_type -> crawler.indexwriter.v1.WriteRequest
-	7,  // 9: crawler.indexwriter.v1.IndexWriterService.Commit:input_type -> crawler.indexwriter.v1.CommitRequest
-	9,  // 10: crawler.indexwriter.v1.IndexWriterService.Close:input_type -> crawler.indexwriter.v1.CloseRequest
-	11, // 11: crawler.indexwriter.v1.IndexWriterService.Describe:input_type -> crawler.indexwriter.v1.DescribeRequest
-	2,  // 12: crawler.indexwriter.v1.IndexWriterService.Open:output_type -> crawler.indexwriter.v1.OpenResponse
-	5,  // 13: crawler.indexwriter.v1.IndexWriterService.Write:output_type -> crawler.indexwriter.v1.WriteResponse
-	8,  // 14: crawler.indexwriter.v1.IndexWriterService.Commit:output_type -> crawler.indexwriter.v1.CommitResponse
-	10, // 15: crawler.indexwriter.v1.IndexWriterService.Close:output_type -> crawler.indexwriter.v1.CloseResponse
-	12, // 16: crawler.indexwriter.v1.IndexWriterService.Describe:output_type -> crawler.indexwriter.v1.DescribeResponse
-	12, // [12:17] is the sub-list for method output_type
-	7,  // [7:12] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	16, // 0: crawler.indexwriter.v1.ValidateRequest.params:type_name -> crawler.indexwriter.v1.ValidateRequest.ParamsEntry
+	17, // 1: crawler.indexwriter.v1.OpenRequest.params:type_name -> crawler.indexwriter.v1.OpenRequest.ParamsEntry
+	0,  // 2: crawler.indexwriter.v1.Op.kind:type_name -> crawler.indexwriter.v1.OpKind
+	18, // 3: crawler.indexwriter.v1.Op.document:type_name -> crawler.model.v1.Document
+	5,  // 4: crawler.indexwriter.v1.WriteRequest.ops:type_name -> crawler.indexwriter.v1.Op
+	8,  // 5: crawler.indexwriter.v1.WriteResponse.rejections:type_name -> crawler.indexwriter.v1.Rejection
+	18, // 6: crawler.indexwriter.v1.DescribeRequest.sample:type_name -> crawler.model.v1.Document
+	15, // 7: crawler.indexwriter.v1.DescribeResponse.facts:type_name -> crawler.indexwriter.v1.Fact
+	3,  // 8: crawler.indexwriter.v1.IndexWriterService.Open:input_type -> crawler.indexwriter.v1.OpenRequest
+	6,  // 9: crawler.indexwriter.v1.IndexWriterService.Write:input_type -> crawler.indexwriter.v1.WriteRequest
+	9,  // 10: crawler.indexwriter.v1.IndexWriterService.Commit:input_type -> crawler.indexwriter.v1.CommitRequest
+	11, // 11: crawler.indexwriter.v1.IndexWriterService.Close:input_type -> crawler.indexwriter.v1.CloseRequest
+	13, // 12: crawler.indexwriter.v1.IndexWriterService.Describe:input_type -> crawler.indexwriter.v1.DescribeRequest
+	1,  // 13: crawler.indexwriter.v1.IndexWriterService.Validate:input_type -> crawler.indexwriter.v1.ValidateRequest
+	4,  // 14: crawler.indexwriter.v1.IndexWriterService.Open:output_type -> crawler.indexwriter.v1.OpenResponse
+	7,  // 15: crawler.indexwriter.v1.IndexWriterService.Write:output_type -> crawler.indexwriter.v1.WriteResponse
+	10, // 16: crawler.indexwriter.v1.IndexWriterService.Commit:output_type -> crawler.indexwriter.v1.CommitResponse
+	12, // 17: crawler.indexwriter.v1.IndexWriterService.Close:output_type -> crawler.indexwriter.v1.CloseResponse
+	14, // 18: crawler.indexwriter.v1.IndexWriterService.Describe:output_type -> crawler.indexwriter.v1.DescribeResponse
+	2,  // 19: crawler.indexwriter.v1.IndexWriterService.Validate:output_type -> crawler.indexwriter.v1.ValidateResponse
+	14, // [14:20] is the sub-list for method output_type
+	8,  // [8:14] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_crawler_indexwriter_v1_indexwriter_proto_init() }
@@ -841,7 +943,7 @@ func file_crawler_indexwriter_v1_indexwriter_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_crawler_indexwriter_v1_indexwriter_proto_rawDesc), len(file_crawler_indexwriter_v1_indexwriter_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   14,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -24,6 +24,7 @@ const (
 	IndexWriterService_Commit_FullMethodName   = "/crawler.indexwriter.v1.IndexWriterService/Commit"
 	IndexWriterService_Close_FullMethodName    = "/crawler.indexwriter.v1.IndexWriterService/Close"
 	IndexWriterService_Describe_FullMethodName = "/crawler.indexwriter.v1.IndexWriterService/Describe"
+	IndexWriterService_Validate_FullMethodName = "/crawler.indexwriter.v1.IndexWriterService/Validate"
 )
 
 // IndexWriterServiceClient is the client API for IndexWriterService service.
@@ -44,6 +45,9 @@ type IndexWriterServiceClient interface {
 	// Describe says what an opened writer writes to and what would go wrong.
 	// UNIMPLEMENTED stands for an empty answer.
 	Describe(ctx context.Context, in *DescribeRequest, opts ...grpc.CallOption) (*DescribeResponse, error)
+	// Validate says whether parameters can be used, without reaching for the
+	// index. UNIMPLEMENTED stands for not knowing.
+	Validate(ctx context.Context, in *ValidateRequest, opts ...grpc.CallOption) (*ValidateResponse, error)
 }
 
 type indexWriterServiceClient struct {
@@ -104,6 +108,16 @@ func (c *indexWriterServiceClient) Describe(ctx context.Context, in *DescribeReq
 	return out, nil
 }
 
+func (c *indexWriterServiceClient) Validate(ctx context.Context, in *ValidateRequest, opts ...grpc.CallOption) (*ValidateResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ValidateResponse)
+	err := c.cc.Invoke(ctx, IndexWriterService_Validate_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // IndexWriterServiceServer is the server API for IndexWriterService service.
 // All implementations must embed UnimplementedIndexWriterServiceServer
 // for forward compatibility.
@@ -122,6 +136,9 @@ type IndexWriterServiceServer interface {
 	// Describe says what an opened writer writes to and what would go wrong.
 	// UNIMPLEMENTED stands for an empty answer.
 	Describe(context.Context, *DescribeRequest) (*DescribeResponse, error)
+	// Validate says whether parameters can be used, without reaching for the
+	// index. UNIMPLEMENTED stands for not knowing.
+	Validate(context.Context, *ValidateRequest) (*ValidateResponse, error)
 	mustEmbedUnimplementedIndexWriterServiceServer()
 }
 
@@ -146,6 +163,9 @@ func (UnimplementedIndexWriterServiceServer) Close(context.Context, *CloseReques
 }
 func (UnimplementedIndexWriterServiceServer) Describe(context.Context, *DescribeRequest) (*DescribeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Describe not implemented")
+}
+func (UnimplementedIndexWriterServiceServer) Validate(context.Context, *ValidateRequest) (*ValidateResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Validate not implemented")
 }
 func (UnimplementedIndexWriterServiceServer) mustEmbedUnimplementedIndexWriterServiceServer() {}
 func (UnimplementedIndexWriterServiceServer) testEmbeddedByValue()                            {}
@@ -258,6 +278,24 @@ func _IndexWriterService_Describe_Handler(srv interface{}, ctx context.Context, 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _IndexWriterService_Validate_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ValidateRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(IndexWriterServiceServer).Validate(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: IndexWriterService_Validate_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(IndexWriterServiceServer).Validate(ctx, req.(*ValidateRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // IndexWriterService_ServiceDesc is the grpc.ServiceDesc for IndexWriterService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -284,6 +322,10 @@ var IndexWriterService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Describe",
 			Handler:    _IndexWriterService_Describe_Handler,
+		},
+		{
+			MethodName: "Validate",
+			Handler:    _IndexWriterService_Validate_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -386,8 +386,10 @@ type CrawlDatum struct {
 	DuplicateOf    []byte          `protobuf:"bytes,17,opt,name=duplicate_of,json=duplicateOf,proto3" json:"duplicate_of,omitempty"`
 	Segment        []byte          `protobuf:"bytes,18,opt,name=segment,proto3" json:"segment,omitempty"`
 	Metadata       *Metadata       `protobuf:"bytes,19,opt,name=metadata,proto3" json:"metadata,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Unset without the freshness schedule.
+	History       *ChangeHistory `protobuf:"bytes,20,opt,name=history,proto3" json:"history,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CrawlDatum) Reset() {
@@ -553,6 +555,91 @@ func (x *CrawlDatum) GetMetadata() *Metadata {
 	return nil
 }
 
+func (x *CrawlDatum) GetHistory() *ChangeHistory {
+	if x != nil {
+		return x.History
+	}
+	return nil
+}
+
+// ChangeHistory is what the freshness schedule has learned of a page.
+type ChangeHistory struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Target []byte                 `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
+	Checks int64                  `protobuf:"varint,2,opt,name=checks,proto3" json:"checks,omitempty"`
+	// Changes in a million days.
+	Rate          int64 `protobuf:"varint,3,opt,name=rate,proto3" json:"rate,omitempty"`
+	WantedNs      int64 `protobuf:"varint,4,opt,name=wanted_ns,json=wantedNs,proto3" json:"wanted_ns,omitempty"`
+	AgeNs         int64 `protobuf:"varint,5,opt,name=age_ns,json=ageNs,proto3" json:"age_ns,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChangeHistory) Reset() {
+	*x = ChangeHistory{}
+	mi := &file_crawler_model_v1_model_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChangeHistory) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChangeHistory) ProtoMessage() {}
+
+func (x *ChangeHistory) ProtoReflect() protoreflect.Message {
+	mi := &file_crawler_model_v1_model_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChangeHistory.ProtoReflect.Descriptor instead.
+func (*ChangeHistory) Descriptor() ([]byte, []int) {
+	return file_crawler_model_v1_model_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *ChangeHistory) GetTarget() []byte {
+	if x != nil {
+		return x.Target
+	}
+	return nil
+}
+
+func (x *ChangeHistory) GetChecks() int64 {
+	if x != nil {
+		return x.Checks
+	}
+	return 0
+}
+
+func (x *ChangeHistory) GetRate() int64 {
+	if x != nil {
+		return x.Rate
+	}
+	return 0
+}
+
+func (x *ChangeHistory) GetWantedNs() int64 {
+	if x != nil {
+		return x.WantedNs
+	}
+	return 0
+}
+
+func (x *ChangeHistory) GetAgeNs() int64 {
+	if x != nil {
+		return x.AgeNs
+	}
+	return 0
+}
+
 // Outlinks are links in page order; urls and anchors have the same length.
 type Outlinks struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
@@ -570,7 +657,7 @@ type Outlinks struct {
 
 func (x *Outlinks) Reset() {
 	*x = Outlinks{}
-	mi := &file_crawler_model_v1_model_proto_msgTypes[7]
+	mi := &file_crawler_model_v1_model_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -582,7 +669,7 @@ func (x *Outlinks) String() string {
 func (*Outlinks) ProtoMessage() {}
 
 func (x *Outlinks) ProtoReflect() protoreflect.Message {
-	mi := &file_crawler_model_v1_model_proto_msgTypes[7]
+	mi := &file_crawler_model_v1_model_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -595,7 +682,7 @@ func (x *Outlinks) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outlinks.ProtoReflect.Descriptor instead.
 func (*Outlinks) Descriptor() ([]byte, []int) {
-	return file_crawler_model_v1_model_proto_rawDescGZIP(), []int{7}
+	return file_crawler_model_v1_model_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Outlinks) GetUrls() [][]byte {
@@ -644,7 +731,7 @@ type Inlink struct {
 
 func (x *Inlink) Reset() {
 	*x = Inlink{}
-	mi := &file_crawler_model_v1_model_proto_msgTypes[8]
+	mi := &file_crawler_model_v1_model_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -656,7 +743,7 @@ func (x *Inlink) String() string {
 func (*Inlink) ProtoMessage() {}
 
 func (x *Inlink) ProtoReflect() protoreflect.Message {
-	mi := &file_crawler_model_v1_model_proto_msgTypes[8]
+	mi := &file_crawler_model_v1_model_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -669,7 +756,7 @@ func (x *Inlink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Inlink.ProtoReflect.Descriptor instead.
 func (*Inlink) Descriptor() ([]byte, []int) {
-	return file_crawler_model_v1_model_proto_rawDescGZIP(), []int{8}
+	return file_crawler_model_v1_model_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Inlink) GetFrom() []byte {
@@ -704,7 +791,7 @@ type RobotsMeta struct {
 
 func (x *RobotsMeta) Reset() {
 	*x = RobotsMeta{}
-	mi := &file_crawler_model_v1_model_proto_msgTypes[9]
+	mi := &file_crawler_model_v1_model_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -716,7 +803,7 @@ func (x *RobotsMeta) String() string {
 func (*RobotsMeta) ProtoMessage() {}
 
 func (x *RobotsMeta) ProtoReflect() protoreflect.Message {
-	mi := &file_crawler_model_v1_model_proto_msgTypes[9]
+	mi := &file_crawler_model_v1_model_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -729,7 +816,7 @@ func (x *RobotsMeta) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RobotsMeta.ProtoReflect.Descriptor instead.
 func (*RobotsMeta) Descriptor() ([]byte, []int) {
-	return file_crawler_model_v1_model_proto_rawDescGZIP(), []int{9}
+	return file_crawler_model_v1_model_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RobotsMeta) GetNoIndex() bool {
@@ -770,7 +857,7 @@ type Content struct {
 
 func (x *Content) Reset() {
 	*x = Content{}
-	mi := &file_crawler_model_v1_model_proto_msgTypes[10]
+	mi := &file_crawler_model_v1_model_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -782,7 +869,7 @@ func (x *Content) String() string {
 func (*Content) ProtoMessage() {}
 
 func (x *Content) ProtoReflect() protoreflect.Message {
-	mi := &file_crawler_model_v1_model_proto_msgTypes[10]
+	mi := &file_crawler_model_v1_model_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -795,7 +882,7 @@ func (x *Content) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Content.ProtoReflect.Descriptor instead.
 func (*Content) Descriptor() ([]byte, []int) {
-	return file_crawler_model_v1_model_proto_rawDescGZIP(), []int{10}
+	return file_crawler_model_v1_model_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Content) GetUrl() []byte {
@@ -874,7 +961,7 @@ type Parse struct {
 
 func (x *Parse) Reset() {
 	*x = Parse{}
-	mi := &file_crawler_model_v1_model_proto_msgTypes[11]
+	mi := &file_crawler_model_v1_model_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -886,7 +973,7 @@ func (x *Parse) String() string {
 func (*Parse) ProtoMessage() {}
 
 func (x *Parse) ProtoReflect() protoreflect.Message {
-	mi := &file_crawler_model_v1_model_proto_msgTypes[11]
+	mi := &file_crawler_model_v1_model_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -899,7 +986,7 @@ func (x *Parse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Parse.ProtoReflect.Descriptor instead.
 func (*Parse) Descriptor() ([]byte, []int) {
-	return file_crawler_model_v1_model_proto_rawDescGZIP(), []int{11}
+	return file_crawler_model_v1_model_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Parse) GetUrl() []byte {
@@ -1000,7 +1087,7 @@ type Fact struct {
 
 func (x *Fact) Reset() {
 	*x = Fact{}
-	mi := &file_crawler_model_v1_model_proto_msgTypes[12]
+	mi := &file_crawler_model_v1_model_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1012,7 +1099,7 @@ func (x *Fact) String() string {
 func (*Fact) ProtoMessage() {}
 
 func (x *Fact) ProtoReflect() protoreflect.Message {
-	mi := &file_crawler_model_v1_model_proto_msgTypes[12]
+	mi := &file_crawler_model_v1_model_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1025,7 +1112,7 @@ func (x *Fact) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fact.ProtoReflect.Descriptor instead.
 func (*Fact) Descriptor() ([]byte, []int) {
-	return file_crawler_model_v1_model_proto_rawDescGZIP(), []int{12}
+	return file_crawler_model_v1_model_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Fact) GetKind() []byte {
@@ -1068,7 +1155,7 @@ type FactResult struct {
 
 func (x *FactResult) Reset() {
 	*x = FactResult{}
-	mi := &file_crawler_model_v1_model_proto_msgTypes[13]
+	mi := &file_crawler_model_v1_model_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1080,7 +1167,7 @@ func (x *FactResult) String() string {
 func (*FactResult) ProtoMessage() {}
 
 func (x *FactResult) ProtoReflect() protoreflect.Message {
-	mi := &file_crawler_model_v1_model_proto_msgTypes[13]
+	mi := &file_crawler_model_v1_model_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1093,7 +1180,7 @@ func (x *FactResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FactResult.ProtoReflect.Descriptor instead.
 func (*FactResult) Descriptor() ([]byte, []int) {
-	return file_crawler_model_v1_model_proto_rawDescGZIP(), []int{13}
+	return file_crawler_model_v1_model_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *FactResult) GetNames() [][]byte {
@@ -1121,7 +1208,7 @@ type Document struct {
 
 func (x *Document) Reset() {
 	*x = Document{}
-	mi := &file_crawler_model_v1_model_proto_msgTypes[14]
+	mi := &file_crawler_model_v1_model_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1133,7 +1220,7 @@ func (x *Document) String() string {
 func (*Document) ProtoMessage() {}
 
 func (x *Document) ProtoReflect() protoreflect.Message {
-	mi := &file_crawler_model_v1_model_proto_msgTypes[14]
+	mi := &file_crawler_model_v1_model_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1146,7 +1233,7 @@ func (x *Document) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Document.ProtoReflect.Descriptor instead.
 func (*Document) Descriptor() ([]byte, []int) {
-	return file_crawler_model_v1_model_proto_rawDescGZIP(), []int{14}
+	return file_crawler_model_v1_model_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Document) GetId() []byte {
@@ -1194,7 +1281,7 @@ const file_crawler_model_v1_model_proto_rawDesc = "" +
 	"\x05major\x18\x01 \x01(\rR\x05major\x12\x14\n" +
 	"\x05minor\x18\x02 \x01(\rR\x05minor\x12\x18\n" +
 	"\amessage\x18\x03 \x01(\fR\amessage\x12\x12\n" +
-	"\x04args\x18\x04 \x03(\fR\x04args\"\xc3\x05\n" +
+	"\x04args\x18\x04 \x03(\fR\x04args\"\xfe\x05\n" +
 	"\n" +
 	"CrawlDatum\x12\x16\n" +
 	"\x06status\x18\x01 \x01(\rR\x06status\x12\"\n" +
@@ -1218,7 +1305,14 @@ const file_crawler_model_v1_model_proto_rawDesc = "" +
 	"\brepr_url\x18\x10 \x01(\fR\areprUrl\x12!\n" +
 	"\fduplicate_of\x18\x11 \x01(\fR\vduplicateOf\x12\x18\n" +
 	"\asegment\x18\x12 \x01(\fR\asegment\x126\n" +
-	"\bmetadata\x18\x13 \x01(\v2\x1a.crawler.model.v1.MetadataR\bmetadata\"\xa5\x01\n" +
+	"\bmetadata\x18\x13 \x01(\v2\x1a.crawler.model.v1.MetadataR\bmetadata\x129\n" +
+	"\ahistory\x18\x14 \x01(\v2\x1f.crawler.model.v1.ChangeHistoryR\ahistory\"\x87\x01\n" +
+	"\rChangeHistory\x12\x16\n" +
+	"\x06target\x18\x01 \x01(\fR\x06target\x12\x16\n" +
+	"\x06checks\x18\x02 \x01(\x03R\x06checks\x12\x12\n" +
+	"\x04rate\x18\x03 \x01(\x03R\x04rate\x12\x1b\n" +
+	"\twanted_ns\x18\x04 \x01(\x03R\bwantedNs\x12\x15\n" +
+	"\x06age_ns\x18\x05 \x01(\x03R\x05ageNs\"\xa5\x01\n" +
 	"\bOutlinks\x12\x12\n" +
 	"\x04urls\x18\x01 \x03(\fR\x04urls\x12\x18\n" +
 	"\aanchors\x18\x02 \x03(\fR\aanchors\x12\x1b\n" +
@@ -1285,7 +1379,7 @@ func file_crawler_model_v1_model_proto_rawDescGZIP() []byte {
 	return file_crawler_model_v1_model_proto_rawDescData
 }
 
-var file_crawler_model_v1_model_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_crawler_model_v1_model_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_crawler_model_v1_model_proto_goTypes = []any{
 	(*Values)(nil),         // 0: crawler.model.v1.Values
 	(*Metadata)(nil),       // 1: crawler.model.v1.Metadata
@@ -1294,14 +1388,15 @@ var file_crawler_model_v1_model_proto_goTypes = []any{
 	(*ProtocolStatus)(nil), // 4: crawler.model.v1.ProtocolStatus
 	(*ParseStatus)(nil),    // 5: crawler.model.v1.ParseStatus
 	(*CrawlDatum)(nil),     // 6: crawler.model.v1.CrawlDatum
-	(*Outlinks)(nil),       // 7: crawler.model.v1.Outlinks
-	(*Inlink)(nil),         // 8: crawler.model.v1.Inlink
-	(*RobotsMeta)(nil),     // 9: crawler.model.v1.RobotsMeta
-	(*Content)(nil),        // 10: crawler.model.v1.Content
-	(*Parse)(nil),          // 11: crawler.model.v1.Parse
-	(*Fact)(nil),           // 12: crawler.model.v1.Fact
-	(*FactResult)(nil),     // 13: crawler.model.v1.FactResult
-	(*Document)(nil),       // 14: crawler.model.v1.Document
+	(*ChangeHistory)(nil),  // 7: crawler.model.v1.ChangeHistory
+	(*Outlinks)(nil),       // 8: crawler.model.v1.Outlinks
+	(*Inlink)(nil),         // 9: crawler.model.v1.Inlink
+	(*RobotsMeta)(nil),     // 10: crawler.model.v1.RobotsMeta
+	(*Content)(nil),        // 11: crawler.model.v1.Content
+	(*Parse)(nil),          // 12: crawler.model.v1.Parse
+	(*Fact)(nil),           // 13: crawler.model.v1.Fact
+	(*FactResult)(nil),     // 14: crawler.model.v1.FactResult
+	(*Document)(nil),       // 15: crawler.model.v1.Document
 }
 var file_crawler_model_v1_model_proto_depIdxs = []int32{
 	0,  // 0: crawler.model.v1.Metadata.entries:type_name -> crawler.model.v1.Values
@@ -1309,21 +1404,22 @@ var file_crawler_model_v1_model_proto_depIdxs = []int32{
 	3,  // 2: crawler.model.v1.CrawlDatum.fields:type_name -> crawler.model.v1.Fields
 	4,  // 3: crawler.model.v1.CrawlDatum.protocol_status:type_name -> crawler.model.v1.ProtocolStatus
 	1,  // 4: crawler.model.v1.CrawlDatum.metadata:type_name -> crawler.model.v1.Metadata
-	2,  // 5: crawler.model.v1.Outlinks.metadata:type_name -> crawler.model.v1.ItemMetadata
-	1,  // 6: crawler.model.v1.Inlink.metadata:type_name -> crawler.model.v1.Metadata
-	1,  // 7: crawler.model.v1.Content.headers:type_name -> crawler.model.v1.Metadata
-	5,  // 8: crawler.model.v1.Parse.status:type_name -> crawler.model.v1.ParseStatus
-	7,  // 9: crawler.model.v1.Parse.outlinks:type_name -> crawler.model.v1.Outlinks
-	9,  // 10: crawler.model.v1.Parse.robots:type_name -> crawler.model.v1.RobotsMeta
-	1,  // 11: crawler.model.v1.Parse.content_meta:type_name -> crawler.model.v1.Metadata
-	1,  // 12: crawler.model.v1.Parse.parse_meta:type_name -> crawler.model.v1.Metadata
-	13, // 13: crawler.model.v1.Parse.facts:type_name -> crawler.model.v1.FactResult
-	0,  // 14: crawler.model.v1.Document.fields:type_name -> crawler.model.v1.Values
-	15, // [15:15] is the sub-list for method output_type
-	15, // [15:15] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	7,  // 5: crawler.model.v1.CrawlDatum.history:type_name -> crawler.model.v1.ChangeHistory
+	2,  // 6: crawler.model.v1.Outlinks.metadata:type_name -> crawler.model.v1.ItemMetadata
+	1,  // 7: crawler.model.v1.Inlink.metadata:type_name -> crawler.model.v1.Metadata
+	1,  // 8: crawler.model.v1.Content.headers:type_name -> crawler.model.v1.Metadata
+	5,  // 9: crawler.model.v1.Parse.status:type_name -> crawler.model.v1.ParseStatus
+	8,  // 10: crawler.model.v1.Parse.outlinks:type_name -> crawler.model.v1.Outlinks
+	10, // 11: crawler.model.v1.Parse.robots:type_name -> crawler.model.v1.RobotsMeta
+	1,  // 12: crawler.model.v1.Parse.content_meta:type_name -> crawler.model.v1.Metadata
+	1,  // 13: crawler.model.v1.Parse.parse_meta:type_name -> crawler.model.v1.Metadata
+	14, // 14: crawler.model.v1.Parse.facts:type_name -> crawler.model.v1.FactResult
+	0,  // 15: crawler.model.v1.Document.fields:type_name -> crawler.model.v1.Values
+	16, // [16:16] is the sub-list for method output_type
+	16, // [16:16] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_crawler_model_v1_model_proto_init() }
@@ -1337,7 +1433,7 @@ func file_crawler_model_v1_model_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_crawler_model_v1_model_proto_rawDesc), len(file_crawler_model_v1_model_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   15,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

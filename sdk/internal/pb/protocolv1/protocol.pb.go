@@ -78,6 +78,237 @@ func (RequestKind) EnumDescriptor() ([]byte, []int) {
 	return file_crawler_protocol_v1_protocol_proto_rawDescGZIP(), []int{0}
 }
 
+type FetchManyRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Calls []*FetchCall           `protobuf:"bytes,1,rep,name=calls,proto3" json:"calls,omitempty"`
+	// Numbers of exchanges whose answers nobody waits for any more.
+	Cancelled     []uint64 `protobuf:"varint,2,rep,packed,name=cancelled,proto3" json:"cancelled,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FetchManyRequest) Reset() {
+	*x = FetchManyRequest{}
+	mi := &file_crawler_protocol_v1_protocol_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FetchManyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FetchManyRequest) ProtoMessage() {}
+
+func (x *FetchManyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_crawler_protocol_v1_protocol_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FetchManyRequest.ProtoReflect.Descriptor instead.
+func (*FetchManyRequest) Descriptor() ([]byte, []int) {
+	return file_crawler_protocol_v1_protocol_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *FetchManyRequest) GetCalls() []*FetchCall {
+	if x != nil {
+		return x.Calls
+	}
+	return nil
+}
+
+func (x *FetchManyRequest) GetCancelled() []uint64 {
+	if x != nil {
+		return x.Cancelled
+	}
+	return nil
+}
+
+type FetchCall struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Not used before on this stream.
+	Number  uint64        `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	Request *FetchRequest `protobuf:"bytes,2,opt,name=request,proto3" json:"request,omitempty"`
+	// What is left of the caller's time; 0 means no limit.
+	TimeoutNs     int64 `protobuf:"varint,3,opt,name=timeout_ns,json=timeoutNs,proto3" json:"timeout_ns,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FetchCall) Reset() {
+	*x = FetchCall{}
+	mi := &file_crawler_protocol_v1_protocol_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FetchCall) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FetchCall) ProtoMessage() {}
+
+func (x *FetchCall) ProtoReflect() protoreflect.Message {
+	mi := &file_crawler_protocol_v1_protocol_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FetchCall.ProtoReflect.Descriptor instead.
+func (*FetchCall) Descriptor() ([]byte, []int) {
+	return file_crawler_protocol_v1_protocol_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *FetchCall) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *FetchCall) GetRequest() *FetchRequest {
+	if x != nil {
+		return x.Request
+	}
+	return nil
+}
+
+func (x *FetchCall) GetTimeoutNs() int64 {
+	if x != nil {
+		return x.TimeoutNs
+	}
+	return 0
+}
+
+type FetchManyResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Parts         []*FetchPart           `protobuf:"bytes,1,rep,name=parts,proto3" json:"parts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FetchManyResponse) Reset() {
+	*x = FetchManyResponse{}
+	mi := &file_crawler_protocol_v1_protocol_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FetchManyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FetchManyResponse) ProtoMessage() {}
+
+func (x *FetchManyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_crawler_protocol_v1_protocol_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FetchManyResponse.ProtoReflect.Descriptor instead.
+func (*FetchManyResponse) Descriptor() ([]byte, []int) {
+	return file_crawler_protocol_v1_protocol_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *FetchManyResponse) GetParts() []*FetchPart {
+	if x != nil {
+		return x.Parts
+	}
+	return nil
+}
+
+// FetchPart is the next message of the answer to a call: the parts of one call
+// come in the order in which Fetch would send them, those of others between them.
+type FetchPart struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Number   uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	Response *FetchResponse         `protobuf:"bytes,2,opt,name=response,proto3" json:"response,omitempty"`
+	// No part of this call follows.
+	Last bool `protobuf:"varint,3,opt,name=last,proto3" json:"last,omitempty"`
+	// Why the exchange failed, as google.rpc.Status; in the last part only.
+	Error         []byte `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FetchPart) Reset() {
+	*x = FetchPart{}
+	mi := &file_crawler_protocol_v1_protocol_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FetchPart) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FetchPart) ProtoMessage() {}
+
+func (x *FetchPart) ProtoReflect() protoreflect.Message {
+	mi := &file_crawler_protocol_v1_protocol_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FetchPart.ProtoReflect.Descriptor instead.
+func (*FetchPart) Descriptor() ([]byte, []int) {
+	return file_crawler_protocol_v1_protocol_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *FetchPart) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *FetchPart) GetResponse() *FetchResponse {
+	if x != nil {
+		return x.Response
+	}
+	return nil
+}
+
+func (x *FetchPart) GetLast() bool {
+	if x != nil {
+		return x.Last
+	}
+	return false
+}
+
+func (x *FetchPart) GetError() []byte {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
 type FetchRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Url   []byte                 `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"`
@@ -91,15 +322,17 @@ type FetchRequest struct {
 	// For the whole exchange; 0 means the plugin's own setting.
 	TimeoutNs int64 `protobuf:"varint,6,opt,name=timeout_ns,json=timeoutNs,proto3" json:"timeout_ns,omitempty"`
 	// host:port pairs and CIDR networks outside the public net that may be reached.
-	AllowPrivate  [][]byte          `protobuf:"bytes,7,rep,name=allow_private,json=allowPrivate,proto3" json:"allow_private,omitempty"`
-	Metadata      *modelv1.Metadata `protobuf:"bytes,8,opt,name=metadata,proto3" json:"metadata,omitempty"`
+	AllowPrivate [][]byte          `protobuf:"bytes,7,rep,name=allow_private,json=allowPrivate,proto3" json:"allow_private,omitempty"`
+	Metadata     *modelv1.Metadata `protobuf:"bytes,8,opt,name=metadata,proto3" json:"metadata,omitempty"`
+	// Headers that the user sets for the host, over the plugin's own.
+	Headers       *modelv1.Metadata `protobuf:"bytes,9,opt,name=headers,proto3" json:"headers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *FetchRequest) Reset() {
 	*x = FetchRequest{}
-	mi := &file_crawler_protocol_v1_protocol_proto_msgTypes[0]
+	mi := &file_crawler_protocol_v1_protocol_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -111,7 +344,7 @@ func (x *FetchRequest) String() string {
 func (*FetchRequest) ProtoMessage() {}
 
 func (x *FetchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crawler_protocol_v1_protocol_proto_msgTypes[0]
+	mi := &file_crawler_protocol_v1_protocol_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -124,7 +357,7 @@ func (x *FetchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchRequest.ProtoReflect.Descriptor instead.
 func (*FetchRequest) Descriptor() ([]byte, []int) {
-	return file_crawler_protocol_v1_protocol_proto_rawDescGZIP(), []int{0}
+	return file_crawler_protocol_v1_protocol_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *FetchRequest) GetUrl() []byte {
@@ -183,6 +416,13 @@ func (x *FetchRequest) GetMetadata() *modelv1.Metadata {
 	return nil
 }
 
+func (x *FetchRequest) GetHeaders() *modelv1.Metadata {
+	if x != nil {
+		return x.Headers
+	}
+	return nil
+}
+
 type FetchResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In the first message only.
@@ -195,7 +435,7 @@ type FetchResponse struct {
 
 func (x *FetchResponse) Reset() {
 	*x = FetchResponse{}
-	mi := &file_crawler_protocol_v1_protocol_proto_msgTypes[1]
+	mi := &file_crawler_protocol_v1_protocol_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -207,7 +447,7 @@ func (x *FetchResponse) String() string {
 func (*FetchResponse) ProtoMessage() {}
 
 func (x *FetchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crawler_protocol_v1_protocol_proto_msgTypes[1]
+	mi := &file_crawler_protocol_v1_protocol_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -220,7 +460,7 @@ func (x *FetchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchResponse.ProtoReflect.Descriptor instead.
 func (*FetchResponse) Descriptor() ([]byte, []int) {
-	return file_crawler_protocol_v1_protocol_proto_rawDescGZIP(), []int{1}
+	return file_crawler_protocol_v1_protocol_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *FetchResponse) GetHead() *FetchHead {
@@ -264,7 +504,7 @@ type FetchHead struct {
 
 func (x *FetchHead) Reset() {
 	*x = FetchHead{}
-	mi := &file_crawler_protocol_v1_protocol_proto_msgTypes[2]
+	mi := &file_crawler_protocol_v1_protocol_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -276,7 +516,7 @@ func (x *FetchHead) String() string {
 func (*FetchHead) ProtoMessage() {}
 
 func (x *FetchHead) ProtoReflect() protoreflect.Message {
-	mi := &file_crawler_protocol_v1_protocol_proto_msgTypes[2]
+	mi := &file_crawler_protocol_v1_protocol_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -289,7 +529,7 @@ func (x *FetchHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchHead.ProtoReflect.Descriptor instead.
 func (*FetchHead) Descriptor() ([]byte, []int) {
-	return file_crawler_protocol_v1_protocol_proto_rawDescGZIP(), []int{2}
+	return file_crawler_protocol_v1_protocol_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *FetchHead) GetStatus() *modelv1.ProtocolStatus {
@@ -410,7 +650,7 @@ type Attachment struct {
 
 func (x *Attachment) Reset() {
 	*x = Attachment{}
-	mi := &file_crawler_protocol_v1_protocol_proto_msgTypes[3]
+	mi := &file_crawler_protocol_v1_protocol_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -422,7 +662,7 @@ func (x *Attachment) String() string {
 func (*Attachment) ProtoMessage() {}
 
 func (x *Attachment) ProtoReflect() protoreflect.Message {
-	mi := &file_crawler_protocol_v1_protocol_proto_msgTypes[3]
+	mi := &file_crawler_protocol_v1_protocol_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -435,7 +675,7 @@ func (x *Attachment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attachment.ProtoReflect.Descriptor instead.
 func (*Attachment) Descriptor() ([]byte, []int) {
-	return file_crawler_protocol_v1_protocol_proto_rawDescGZIP(), []int{3}
+	return file_crawler_protocol_v1_protocol_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Attachment) GetName() []byte {
@@ -463,7 +703,22 @@ var File_crawler_protocol_v1_protocol_proto protoreflect.FileDescriptor
 
 const file_crawler_protocol_v1_protocol_proto_rawDesc = "" +
 	"\n" +
-	"\"crawler/protocol/v1/protocol.proto\x12\x13crawler.protocol.v1\x1a\x1ccrawler/model/v1/model.proto\"\xa8\x02\n" +
+	"\"crawler/protocol/v1/protocol.proto\x12\x13crawler.protocol.v1\x1a\x1ccrawler/model/v1/model.proto\"f\n" +
+	"\x10FetchManyRequest\x124\n" +
+	"\x05calls\x18\x01 \x03(\v2\x1e.crawler.protocol.v1.FetchCallR\x05calls\x12\x1c\n" +
+	"\tcancelled\x18\x02 \x03(\x04R\tcancelled\"\x7f\n" +
+	"\tFetchCall\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x04R\x06number\x12;\n" +
+	"\arequest\x18\x02 \x01(\v2!.crawler.protocol.v1.FetchRequestR\arequest\x12\x1d\n" +
+	"\n" +
+	"timeout_ns\x18\x03 \x01(\x03R\ttimeoutNs\"I\n" +
+	"\x11FetchManyResponse\x124\n" +
+	"\x05parts\x18\x01 \x03(\v2\x1e.crawler.protocol.v1.FetchPartR\x05parts\"\x8d\x01\n" +
+	"\tFetchPart\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x04R\x06number\x12>\n" +
+	"\bresponse\x18\x02 \x01(\v2\".crawler.protocol.v1.FetchResponseR\bresponse\x12\x12\n" +
+	"\x04last\x18\x03 \x01(\bR\x04last\x12\x14\n" +
+	"\x05error\x18\x04 \x01(\fR\x05error\"\xde\x02\n" +
 	"\fFetchRequest\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\fR\x03url\x124\n" +
 	"\x04kind\x18\x02 \x01(\x0e2 .crawler.protocol.v1.RequestKindR\x04kind\x12#\n" +
@@ -473,7 +728,8 @@ const file_crawler_protocol_v1_protocol_proto_rawDesc = "" +
 	"\n" +
 	"timeout_ns\x18\x06 \x01(\x03R\ttimeoutNs\x12#\n" +
 	"\rallow_private\x18\a \x03(\fR\fallowPrivate\x126\n" +
-	"\bmetadata\x18\b \x01(\v2\x1a.crawler.model.v1.MetadataR\bmetadata\"W\n" +
+	"\bmetadata\x18\b \x01(\v2\x1a.crawler.model.v1.MetadataR\bmetadata\x124\n" +
+	"\aheaders\x18\t \x01(\v2\x1a.crawler.model.v1.MetadataR\aheaders\"W\n" +
 	"\rFetchResponse\x122\n" +
 	"\x04head\x18\x01 \x01(\v2\x1e.crawler.protocol.v1.FetchHeadR\x04head\x12\x12\n" +
 	"\x04body\x18\x02 \x01(\fR\x04body\"\xa3\x04\n" +
@@ -505,9 +761,10 @@ const file_crawler_protocol_v1_protocol_proto_rawDesc = "" +
 	"\x18REQUEST_KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11REQUEST_KIND_PAGE\x10\x01\x12\x17\n" +
 	"\x13REQUEST_KIND_ROBOTS\x10\x02\x12\x18\n" +
-	"\x14REQUEST_KIND_SITEMAP\x10\x032c\n" +
+	"\x14REQUEST_KIND_SITEMAP\x10\x032\xc3\x01\n" +
 	"\x0fProtocolService\x12P\n" +
-	"\x05Fetch\x12!.crawler.protocol.v1.FetchRequest\x1a\".crawler.protocol.v1.FetchResponse0\x01B7Z5github.com/gonutch/crawler/sdk/internal/pb/protocolv1b\x06proto3"
+	"\x05Fetch\x12!.crawler.protocol.v1.FetchRequest\x1a\".crawler.protocol.v1.FetchResponse0\x01\x12^\n" +
+	"\tFetchMany\x12%.crawler.protocol.v1.FetchManyRequest\x1a&.crawler.protocol.v1.FetchManyResponse(\x010\x01B7Z5github.com/gonutch/crawler/sdk/internal/pb/protocolv1b\x06proto3"
 
 var (
 	file_crawler_protocol_v1_protocol_proto_rawDescOnce sync.Once
@@ -522,30 +779,41 @@ func file_crawler_protocol_v1_protocol_proto_rawDescGZIP() []byte {
 }
 
 var file_crawler_protocol_v1_protocol_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_crawler_protocol_v1_protocol_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_crawler_protocol_v1_protocol_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_crawler_protocol_v1_protocol_proto_goTypes = []any{
 	(RequestKind)(0),               // 0: crawler.protocol.v1.RequestKind
-	(*FetchRequest)(nil),           // 1: crawler.protocol.v1.FetchRequest
-	(*FetchResponse)(nil),          // 2: crawler.protocol.v1.FetchResponse
-	(*FetchHead)(nil),              // 3: crawler.protocol.v1.FetchHead
-	(*Attachment)(nil),             // 4: crawler.protocol.v1.Attachment
-	(*modelv1.Metadata)(nil),       // 5: crawler.model.v1.Metadata
-	(*modelv1.ProtocolStatus)(nil), // 6: crawler.model.v1.ProtocolStatus
+	(*FetchManyRequest)(nil),       // 1: crawler.protocol.v1.FetchManyRequest
+	(*FetchCall)(nil),              // 2: crawler.protocol.v1.FetchCall
+	(*FetchManyResponse)(nil),      // 3: crawler.protocol.v1.FetchManyResponse
+	(*FetchPart)(nil),              // 4: crawler.protocol.v1.FetchPart
+	(*FetchRequest)(nil),           // 5: crawler.protocol.v1.FetchRequest
+	(*FetchResponse)(nil),          // 6: crawler.protocol.v1.FetchResponse
+	(*FetchHead)(nil),              // 7: crawler.protocol.v1.FetchHead
+	(*Attachment)(nil),             // 8: crawler.protocol.v1.Attachment
+	(*modelv1.Metadata)(nil),       // 9: crawler.model.v1.Metadata
+	(*modelv1.ProtocolStatus)(nil), // 10: crawler.model.v1.ProtocolStatus
 }
 var file_crawler_protocol_v1_protocol_proto_depIdxs = []int32{
-	0, // 0: crawler.protocol.v1.FetchRequest.kind:type_name -> crawler.protocol.v1.RequestKind
-	5, // 1: crawler.protocol.v1.FetchRequest.metadata:type_name -> crawler.model.v1.Metadata
-	3, // 2: crawler.protocol.v1.FetchResponse.head:type_name -> crawler.protocol.v1.FetchHead
-	6, // 3: crawler.protocol.v1.FetchHead.status:type_name -> crawler.model.v1.ProtocolStatus
-	5, // 4: crawler.protocol.v1.FetchHead.headers:type_name -> crawler.model.v1.Metadata
-	4, // 5: crawler.protocol.v1.FetchHead.attachments:type_name -> crawler.protocol.v1.Attachment
-	1, // 6: crawler.protocol.v1.ProtocolService.Fetch:input_type -> crawler.protocol.v1.FetchRequest
-	2, // 7: crawler.protocol.v1.ProtocolService.Fetch:output_type -> crawler.protocol.v1.FetchResponse
-	7, // [7:8] is the sub-list for method output_type
-	6, // [6:7] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	2,  // 0: crawler.protocol.v1.FetchManyRequest.calls:type_name -> crawler.protocol.v1.FetchCall
+	5,  // 1: crawler.protocol.v1.FetchCall.request:type_name -> crawler.protocol.v1.FetchRequest
+	4,  // 2: crawler.protocol.v1.FetchManyResponse.parts:type_name -> crawler.protocol.v1.FetchPart
+	6,  // 3: crawler.protocol.v1.FetchPart.response:type_name -> crawler.protocol.v1.FetchResponse
+	0,  // 4: crawler.protocol.v1.FetchRequest.kind:type_name -> crawler.protocol.v1.RequestKind
+	9,  // 5: crawler.protocol.v1.FetchRequest.metadata:type_name -> crawler.model.v1.Metadata
+	9,  // 6: crawler.protocol.v1.FetchRequest.headers:type_name -> crawler.model.v1.Metadata
+	7,  // 7: crawler.protocol.v1.FetchResponse.head:type_name -> crawler.protocol.v1.FetchHead
+	10, // 8: crawler.protocol.v1.FetchHead.status:type_name -> crawler.model.v1.ProtocolStatus
+	9,  // 9: crawler.protocol.v1.FetchHead.headers:type_name -> crawler.model.v1.Metadata
+	8,  // 10: crawler.protocol.v1.FetchHead.attachments:type_name -> crawler.protocol.v1.Attachment
+	5,  // 11: crawler.protocol.v1.ProtocolService.Fetch:input_type -> crawler.protocol.v1.FetchRequest
+	1,  // 12: crawler.protocol.v1.ProtocolService.FetchMany:input_type -> crawler.protocol.v1.FetchManyRequest
+	6,  // 13: crawler.protocol.v1.ProtocolService.Fetch:output_type -> crawler.protocol.v1.FetchResponse
+	3,  // 14: crawler.protocol.v1.ProtocolService.FetchMany:output_type -> crawler.protocol.v1.FetchManyResponse
+	13, // [13:15] is the sub-list for method output_type
+	11, // [11:13] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_crawler_protocol_v1_protocol_proto_init() }
@@ -559,7 +827,7 @@ func file_crawler_protocol_v1_protocol_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_crawler_protocol_v1_protocol_proto_rawDesc), len(file_crawler_protocol_v1_protocol_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   4,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,7 +19,8 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	ProtocolService_Fetch_FullMethodName = "/crawler.protocol.v1.ProtocolService/Fetch"
+	ProtocolService_Fetch_FullMethodName     = "/crawler.protocol.v1.ProtocolService/Fetch"
+	ProtocolService_FetchMany_FullMethodName = "/crawler.protocol.v1.ProtocolService/FetchMany"
 )
 
 // ProtocolServiceClient is the client API for ProtocolService service.
@@ -31,6 +32,11 @@ type ProtocolServiceClient interface {
 	// Fetch performs one exchange. The first message of the answer has the head
 	// and may have the first bytes of the body, the following ones the rest.
 	Fetch(ctx context.Context, in *FetchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FetchResponse], error)
+	// FetchMany performs the exchanges of one host that are under way at the same
+	// time, for less than a call of its own for each: parts that are ready together
+	// travel together. A plugin need not have it: the host falls back on Fetch when
+	// the answer is UNIMPLEMENTED.
+	FetchMany(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[FetchManyRequest, FetchManyResponse], error)
 }
 
 type protocolServiceClient struct {
@@ -60,6 +66,19 @@ func (c *protocolServiceClient) Fetch(ctx context.Context, in *FetchRequest, opt
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ProtocolService_FetchClient = grpc.ServerStreamingClient[FetchResponse]
 
+func (c *protocolServiceClient) FetchMany(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[FetchManyRequest, FetchManyResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &ProtocolService_ServiceDesc.Streams[1], ProtocolService_FetchMany_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[FetchManyRequest, FetchManyResponse]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ProtocolService_FetchManyClient = grpc.BidiStreamingClient[FetchManyRequest, FetchManyResponse]
+
 // ProtocolServiceServer is the server API for ProtocolService service.
 // All implementations must embed UnimplementedProtocolServiceServer
 // for forward compatibility.
@@ -69,6 +88,11 @@ type ProtocolServiceServer interface {
 	// Fetch performs one exchange. The first message of the answer has the head
 	// and may have the first bytes of the body, the following ones the rest.
 	Fetch(*FetchRequest, grpc.ServerStreamingServer[FetchResponse]) error
+	// FetchMany performs the exchanges of one host that are under way at the same
+	// time, for less than a call of its own for each: parts that are ready together
+	// travel together. A plugin need not have it: the host falls back on Fetch when
+	// the answer is UNIMPLEMENTED.
+	FetchMany(grpc.BidiStreamingServer[FetchManyRequest, FetchManyResponse]) error
 	mustEmbedUnimplementedProtocolServiceServer()
 }
 
@@ -81,6 +105,9 @@ type UnimplementedProtocolServiceServer struct{}
 
 func (UnimplementedProtocolServiceServer) Fetch(*FetchRequest, grpc.ServerStreamingServer[FetchResponse]) error {
 	return status.Error(codes.Unimplemented, "method Fetch not implemented")
+}
+func (UnimplementedProtocolServiceServer) FetchMany(grpc.BidiStreamingServer[FetchManyRequest, FetchManyResponse]) error {
+	return status.Error(codes.Unimplemented, "method FetchMany not implemented")
 }
 func (UnimplementedProtocolServiceServer) mustEmbedUnimplementedProtocolServiceServer() {}
 func (UnimplementedProtocolServiceServer) testEmbeddedByValue()                         {}
@@ -114,6 +141,13 @@ func _ProtocolService_Fetch_Handler(srv interface{}, stream grpc.ServerStream) e
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ProtocolService_FetchServer = grpc.ServerStreamingServer[FetchResponse]
 
+func _ProtocolService_FetchMany_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(ProtocolServiceServer).FetchMany(&grpc.GenericServerStream[FetchManyRequest, FetchManyResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ProtocolService_FetchManyServer = grpc.BidiStreamingServer[FetchManyRequest, FetchManyResponse]
+
 // ProtocolService_ServiceDesc is the grpc.ServiceDesc for ProtocolService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -126,6 +160,12 @@ var ProtocolService_ServiceDesc = grpc.ServiceDesc{
 			StreamName:    "Fetch",
 			Handler:       _ProtocolService_Fetch_Handler,
 			ServerStreams: true,
+		},
+		{
+			StreamName:    "FetchMany",
+			Handler:       _ProtocolService_FetchMany_Handler,
+			ServerStreams: true,
+			ClientStreams: true,
 		},
 	},
 	Metadata: "crawler/protocol/v1/protocol.proto",
