@@ -55,7 +55,7 @@ func (inv *invocation) open(ctx context.Context, cfg *config.Config, mustExist b
 	}
 	s.crawl = c
 	if s.cycle, err = cycle.New(c, settings); err != nil {
-		return nil, asConfig(errors.Join(err, c.Close(context.WithoutCancel(ctx))))
+		return nil, asConfig(errors.Join(err, c.Discard(context.WithoutCancel(ctx))))
 	}
 	return s, nil
 }
@@ -69,6 +69,12 @@ func noCrawl(dir string) error {
 func (s *session) close(ctx context.Context) error {
 	s.out.clear()
 	return errors.Join(s.cycle.Close(), s.crawl.Close(context.WithoutCancel(ctx)))
+}
+
+// discard is close for a crawl that could not begin: it leaves no new directory behind.
+func (s *session) discard(ctx context.Context) error {
+	s.out.clear()
+	return errors.Join(s.cycle.Close(), s.crawl.Discard(context.WithoutCancel(ctx)))
 }
 
 func newLogger(cfg *config.Config, w io.Writer) hclog.Logger {
@@ -198,6 +204,9 @@ func (inv *invocation) crawl(ctx context.Context, seeds []string, adddays float6
 	if err != nil {
 		return err
 	}
+	if err := s.crawl.StartPlugins(ctx, cfg.Bool("indexer.enabled")); err != nil {
+		return errors.Join(asConfig(err), s.discard(ctx))
+	}
 	s.cycle.SetAddDays(adddays)
 	if adddays > 0 && cfg.Int("cycle.rounds") < 0 {
 		s.cycle.SetRounds(1) // what was just fetched is due again within the days, for ever
@@ -231,9 +240,6 @@ func (inv *invocation) seeds(ctx context.Context, sources []string) (*inject.Sou
 }
 
 func (s *session) run(ctx context.Context, list *inject.Sources) error {
-	if err := s.crawl.StartPlugins(ctx, s.cfg.Bool("indexer.enabled")); err != nil {
-		return asConfig(err)
-	}
 	if list != nil {
 		rep, err := s.inject(ctx, list, inject.Options{Mode: injectMode(s.cfg, false, false)})
 		if err != nil {

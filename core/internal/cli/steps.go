@@ -9,6 +9,7 @@ import (
 
 	"github.com/gonutch/crawler/core/internal/cycle"
 	"github.com/gonutch/crawler/core/internal/step/inject"
+	"github.com/gonutch/crawler/sdk/fault"
 )
 
 func injectCommand() *command {
@@ -45,6 +46,9 @@ func injectCommand() *command {
 					return errors.Join(err, list.Close())
 				}
 				rep, err := s.inject(ctx, list, o)
+				if fault.Is(err, fault.Invalid) {
+					return errors.Join(asConfig(err), list.Close(), s.discard(ctx))
+				}
 				if err == nil {
 					err = inv.print(rep, func(w io.Writer) { printInjected(w, &rep) })
 				}

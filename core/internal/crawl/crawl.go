@@ -154,7 +154,7 @@ func Open(ctx context.Context, o Options) (_ *Crawl, err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, c.Close(context.WithoutCancel(ctx)))
+			err = errors.Join(err, c.Discard(context.WithoutCancel(ctx)))
 		}
 	}()
 	if !o.NoStore {
@@ -244,7 +244,7 @@ func (c *Crawl) openPlugins(o Options) error {
 	opts.Logger, opts.Only = c.Log.Named("chain"), o.Only
 	dataDir := ""
 	if c.Store != nil {
-		if dataDir, err = filepath.Abs(filepath.Join(c.Dir, "plugins")); err != nil {
+		if dataDir, err = filepath.Abs(c.Store.PluginsDir()); err != nil {
 			return err
 		}
 	}
@@ -455,7 +455,12 @@ func needed(m *manifest.Manifest) bool {
 }
 
 // Close closes everything. It is safe to call twice.
-func (c *Crawl) Close(ctx context.Context) error {
+func (c *Crawl) Close(ctx context.Context) error { return c.close(ctx, (*store.Store).Close) }
+
+// Discard is Close for a crawl that could not begin: a directory that Open made is removed again.
+func (c *Crawl) Discard(ctx context.Context) error { return c.close(ctx, (*store.Store).Discard) }
+
+func (c *Crawl) close(ctx context.Context, closeStore func(*store.Store) error) error {
 	var errs []error
 	if c.Chains != nil {
 		errs = append(errs, c.Chains.Close(ctx))
@@ -470,7 +475,7 @@ func (c *Crawl) Close(ctx context.Context) error {
 		c.Segs = nil
 	}
 	if c.Store != nil {
-		errs = append(errs, c.Store.Close())
+		errs = append(errs, closeStore(c.Store))
 		c.Store = nil
 	}
 	return errors.Join(errs...)

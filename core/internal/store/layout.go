@@ -25,6 +25,7 @@ const FormatVersion = 2
 const (
 	storeDir     = "store"
 	segmentsDir  = "segments"
+	pluginsDir   = "plugins"     // each plugin's own data
 	formatFile   = "CRAWLER"     // format version and identity; written last when a directory is made
 	unfinished   = "CRAWLER.new" // there while a directory is being made
 	ownerFile    = "OWNER"       // who holds the lock, for messages

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"sync"
 	"time"
@@ -36,6 +37,7 @@ type Store struct {
 	writer  chan struct{} // holds one token: the writer lock, waited for with a context
 	tx      *Tx           // writer lock
 	wrote   bool          // anything since it was opened; writer lock
+	made    bool          // the directory was not there before Open
 
 	diskMu   sync.Mutex
 	diskAt   time.Time
@@ -62,7 +64,9 @@ func open(dir string, o Options) (_ *Store, err error) {
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
 	}
-	if st, err := o.FS.Stat(dir); err == nil && !st.IsDir() {
+	st, err := o.FS.Stat(dir)
+	made := errors.Is(err, fs.ErrNotExist)
+	if err == nil && !st.IsDir() {
 		return nil, errors.New("it is a file; a crawl is a folder")
 	}
 	pg, g := newGates(o.FS)
@@ -101,7 +105,7 @@ func open(dir string, o Options) (_ *Store, err error) {
 			return nil, err
 		}
 	}
-	s := &Store{dir: dir, gate: g, pebbles: pg, lock: lock, log: o.Logger, low: o.LowWater, writer: make(chan struct{}, 1)}
+	s := &Store{dir: dir, gate: g, pebbles: pg, lock: lock, log: o.Logger, low: o.LowWater, writer: make(chan struct{}, 1), made: made}
 	s.tx = newTx(s)
 	if err := s.openPebble(o, fresh); err != nil {
 		return nil, err
@@ -151,6 +155,9 @@ func (s *Store) Dir() string { return s.dir }
 // SegmentsDir returns the directory of the segments' files.
 func (s *Store) SegmentsDir() string { return s.gate.PathJoin(s.dir, segmentsDir) }
 
+// PluginsDir returns the directory of the plugins' own data.
+func (s *Store) PluginsDir() string { return s.gate.PathJoin(s.dir, pluginsDir) }
+
 // FS returns the file system that WARC files must be written through, so that
 // S3 covers them.
 func (s *Store) FS() FS { return s.gate }
@@ -180,6 +187,20 @@ func (s *Store) Close() error {
 			err = s.guard(s.finish)
 		}
 		s.closeErr = errors.Join(err, s.lock.Close())
+	})
+	return s.closeErr
+}
+
+// Discard is Close for a crawl that could not begin: a directory that was not there before Open is removed again,
+// with all that is in it.
+func (s *Store) Discard() error {
+	if !s.made {
+		return s.Close()
+	}
+	s.closeOnce.Do(func() {
+		s.writer <- struct{}{}
+		// The lock is held until the directory is away, so nobody else begins a crawl in it.
+		s.closeErr = errors.Join(s.db.Close(), s.gate.RemoveAll(s.dir), s.lock.Close())
 	})
 	return s.closeErr
 }

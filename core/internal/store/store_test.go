@@ -258,6 +258,25 @@ func TestMustExist(t *testing.T) {
 	}
 }
 
+// TestDiscard: a directory is taken away by the Open that made it, and by no later one.
+func TestDiscard(t *testing.T) {
+	fsys := NewMemFS()
+	s := openMem(t, fsys)
+	set(t, s, "C1", "v")
+	must(t, s.Discard())
+	if _, err := fsys.Stat("crawl"); !errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("the directory is still there: %v", err)
+	}
+	s = openMem(t, fsys)
+	set(t, s, "C1", "v")
+	must(t, s.Close())
+	s = openMem(t, fsys)
+	must(t, s.Discard())
+	s = openMem(t, fsys)
+	wantValue(t, s, "C1", "v")
+	must(t, s.Close())
+}
+
 // faulty returns a file system whose writes fail with err once on is called.
 func faulty(fsys FS, err error) (FS, func(on bool)) {
 	var mu sync.Mutex
