@@ -42,8 +42,8 @@ endif
 test: ## run all tests but the long ones
 	@test -d .bin/engines/tika/classes || echo 'Skipped: tests with real Solr, OpenSearch, Elasticsearch and Kafka servers and Tika; "make engines" fetches them (needs Java 17 and Maven).'
 	@status=0; \
-	$(GO) test -race -timeout 20m $(RACE_PKGS) || status=1; \
-	$(GO) test -timeout 20m $(OTHER_PKGS) || status=1; \
+	$(GO) test -race -timeout 40m $(RACE_PKGS) || status=1; \
+	$(GO) test -timeout 40m $(OTHER_PKGS) || status=1; \
 	exit $$status
 
 engines: ## fetch real engines for the tests (needs Java 17 and Maven): Solr, OpenSearch, Elasticsearch, Kafka, Tika's parsers into .bin/engines

@@ -421,7 +421,7 @@ func (c *Crawl) OpenExchanges(ctx context.Context) error {
 // placed shows, of joined errors, those that the configuration is to blame for where they are in it.
 func (c *Crawl) placed(err error) error {
 	all := []error{err}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // as errors.Join made it
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		all = joined.Unwrap()
 	}
 	var ps hclconf.Problems
