@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -13,13 +12,6 @@ import (
 	"github.com/gonutch/crawler/sdk/model"
 	"github.com/gonutch/crawler/sdk/testsite/ftpsite"
 )
-
-// cpu is the processor time of this process so far, server included.
-func cpu() time.Duration {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
 
 // BenchmarkFetch reads files and a listing, one after the other over one control
 // connection as from one host, server in the same process.
@@ -41,7 +33,7 @@ func BenchmarkFetch(b *testing.B) {
 					}
 				})
 				var n atomic.Int64
-				before := cpu()
+				before := libtest.CPUTime()
 				for b.Loop() {
 					url := s.URL("ftp", path)
 					if strings.Contains(path, "%d") {
@@ -52,7 +44,7 @@ func BenchmarkFetch(b *testing.B) {
 					}
 				}
 				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "pages/s")
-				b.ReportMetric(float64((cpu()-before).Microseconds())/float64(b.N), "cpu-us/page")
+				b.ReportMetric(float64((libtest.CPUTime()-before).Microseconds())/float64(b.N), "cpu-us/page")
 			})
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -15,13 +14,6 @@ import (
 	"github.com/gonutch/crawler/sdk/model"
 	"github.com/gonutch/crawler/sdk/testsite/s3site"
 )
-
-// cpu is the processor time of this process so far, server included.
-func cpu() time.Duration {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
 
 // BenchmarkFetch reads objects and a listing, server in the same process.
 func BenchmarkFetch(b *testing.B) {
@@ -37,7 +29,7 @@ func BenchmarkFetch(b *testing.B) {
 		b.Run(strings.ReplaceAll(name, " ", "_"), func(b *testing.B) {
 			f := fetcher(b, s.URL)
 			var n atomic.Int64
-			before := cpu()
+			before := libtest.CPUTime()
 			b.SetParallelism(4)
 			b.ResetTimer()
 			b.RunParallel(func(pb *testing.PB) {
@@ -53,7 +45,7 @@ func BenchmarkFetch(b *testing.B) {
 				}
 			})
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "pages/s")
-			b.ReportMetric(float64((cpu()-before).Microseconds())/float64(b.N), "cpu-us/page")
+			b.ReportMetric(float64((libtest.CPUTime()-before).Microseconds())/float64(b.N), "cpu-us/page")
 			s.ResetLog()
 		})
 	}

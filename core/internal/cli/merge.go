@@ -69,20 +69,13 @@ func writeMerged(w io.Writer, reps []merge.Report, what string) {
 		out := reportPrinter{w: w}
 		_, _ = fmt.Fprintf(w, "%s: %s\n", r.From, plural(r.Records, what)) // as in table
 		out.line("added", "%s", number(r.Added))
-		for _, x := range []struct {
-			n           int64
-			label, text string
-		}{
+		out.some([]countLine{
 			{r.Replaced, "newer there", "%s"},
 			{r.Kept, "kept", "%s"},
 			{r.Renamed, "new URL", "%s"},
 			{r.Pending, "found there", "%s, not in its CrawlDB yet"},
 			{r.Inside, "inside pages", "%s, which come when the pages are fetched"},
-		} {
-			if x.n > 0 {
-				out.line(x.label, x.text, number(x.n))
-			}
-		}
+		})
 		if len(r.Rejected) > 0 {
 			out.line("rejected", "%s", counts(r.Rejected, 10))
 		}
@@ -286,19 +279,12 @@ func writeMergedSegments(w io.Writer, r *merge.SegmentReport) {
 	out := reportPrinter{w: w}
 	out.line("merged", "%s, fetches %s", plural(int64(r.Merged), "segment"), number(r.Fetches))
 	out.line("copied", "%s, %s of documents", number(r.Copied), size(r.Bytes))
-	for _, x := range []struct {
-		n           int64
-		label, text string
-	}{
+	out.some([]countLine{
 		{r.Older, "older", "%s"},
 		{r.Failed, "left out", "%s failed or not modified"},
 		{r.Unneeded, "not needed", "%s older than what this crawl has"},
 		{r.Renamed, "new URL", "%s"},
-	} {
-		if x.n > 0 {
-			out.line(x.label, x.text, number(x.n))
-		}
-	}
+	})
 	if len(r.Rejected) > 0 {
 		out.line("rejected", "%s", counts(r.Rejected, 10))
 	}

@@ -68,6 +68,20 @@ func (p *reportPrinter) line(label, format string, args ...any) {
 	_, _ = fmt.Fprintf(p.w, "  %-*s %s\n", labelWidth, label, fmt.Sprintf(format, args...))
 }
 
+// some prints the lines whose counts are not 0; a text has a %s for its count.
+func (p *reportPrinter) some(lines []countLine) {
+	for _, l := range lines {
+		if l.n > 0 {
+			p.line(l.label, l.text, number(l.n))
+		}
+	}
+}
+
+type countLine struct {
+	n           int64
+	label, text string
+}
+
 // list prints counts as a list of their own, the largest first.
 func (p *reportPrinter) list(m map[string]int64, meaning func(string) string) {
 	names := largest(m)

@@ -126,28 +126,20 @@ func printHosts(w io.Writer, r *hostupdate.Report) {
 	_, _ = fmt.Fprintf(w, "%s\n", plural(r.Hosts, "host")) // as in table
 	p := reportPrinter{w: w}
 	p.line("looked up", "%s of them; %s not asked for or not due", number(r.Checked), number(r.NotEligible))
-	for _, x := range []struct {
-		label string
-		n     int64
-		text  string
-	}{
-		{"new", r.NewKnown, "have an address"},
-		{"", r.NewUnknown, "have none"},
-		{"known", r.Known, "still have an address"},
-		{"failed", r.Unknown, "have none"},
-		{"found again", r.Rediscovered, "had none before"},
-		{"given up", r.Purged, "failed hostdb.purge_failed_hosts_threshold times; their URLs are held"},
-		{"undecided", r.Undecided, "because the resolver did not answer"},
-		{"scores", r.Scored, "were given a score"},
-		{"left out", r.BelowLimit, "with fewer URLs than hostdb.url_limit"},
-		{"rejected", r.Filtered, "URLs, by the filters or normalizers"},
-		{"moved", r.Moved, "URLs, to the host of their normal form"},
-		{"not counted", r.Values, "values of text fields, which have too many"},
-	} {
-		if x.n > 0 {
-			p.line(x.label, "%s %s", number(x.n), x.text)
-		}
-	}
+	p.some([]countLine{
+		{r.NewKnown, "new", "%s have an address"},
+		{r.NewUnknown, "", "%s have none"},
+		{r.Known, "known", "%s still have an address"},
+		{r.Unknown, "failed", "%s have none"},
+		{r.Rediscovered, "found again", "%s had none before"},
+		{r.Purged, "given up", "%s failed hostdb.purge_failed_hosts_threshold times; their URLs are held"},
+		{r.Undecided, "undecided", "%s because the resolver did not answer"},
+		{r.Scored, "scores", "%s were given a score"},
+		{r.BelowLimit, "left out", "%s with fewer URLs than hostdb.url_limit"},
+		{r.Filtered, "rejected", "%s URLs, by the filters or normalizers"},
+		{r.Moved, "moved", "%s URLs, to the host of their normal form"},
+		{r.Values, "not counted", "%s values of text fields, which have too many"},
+	})
 }
 
 // topHosts reads lines of host, tab, score. A file named "" has none.

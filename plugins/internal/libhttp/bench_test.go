@@ -5,20 +5,12 @@ import (
 	"io"
 	"net/http"
 	"sync/atomic"
-	"syscall"
 	"testing"
-	"time"
 
+	"github.com/gonutch/crawler/plugins/internal/libtest"
 	"github.com/gonutch/crawler/sdk/extension/protocol"
 	"github.com/gonutch/crawler/sdk/testsite"
 )
-
-// cpu is the CPU time of this process so far, server included.
-func cpu() time.Duration {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
 
 // BenchmarkFetch sets one Fetch beside the plainest net/http GET of the same
 // page in the same run, server in the same process. Compare cpu-us/op.
@@ -58,7 +50,7 @@ func BenchmarkFetch(b *testing.B) {
 				var failed atomic.Value
 				url := s.Site().URL(page)
 				b.SetParallelism(4)
-				before := cpu()
+				before := libtest.CPUTime()
 				b.ResetTimer()
 				b.RunParallel(func(pb *testing.PB) {
 					for pb.Next() {
@@ -68,7 +60,7 @@ func BenchmarkFetch(b *testing.B) {
 						}
 					}
 				})
-				b.ReportMetric(float64((cpu()-before).Microseconds())/float64(b.N), "cpu-us/op")
+				b.ReportMetric(float64((libtest.CPUTime()-before).Microseconds())/float64(b.N), "cpu-us/op")
 				if v := failed.Load(); v != nil {
 					b.Fatal(v)
 				}

@@ -137,7 +137,7 @@ func BenchWrite(b *testing.B, open func(b *testing.B) *Writer) {
 			w := open(b)
 			n, since := 0, 0
 			peak := startPeak()
-			cpu := cpuTime()
+			cpu := CPUTime()
 			for b.Loop() {
 				ops := Batch(n, size, 4096)
 				w.MustWrite(b, ops...)
@@ -149,15 +149,15 @@ func BenchWrite(b *testing.B, open func(b *testing.B) *Writer) {
 			}
 			w.MustCommit(b)
 			b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "docs/s")
-			b.ReportMetric((cpuTime()-cpu).Seconds()/float64(n)*1000, "cpu-s/1000docs")
+			b.ReportMetric((CPUTime()-cpu).Seconds()/float64(n)*1000, "cpu-s/1000docs")
 			b.ReportMetric(float64(peak())/(1<<20), "peak-MiB")
 			b.ReportMetric(0, "ns/op")
 		})
 	}
 }
 
-// cpuTime is what this process has used so far.
-func cpuTime() time.Duration {
+// CPUTime is the processor time that this process has used so far, servers in it included.
+func CPUTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
 		return 0
