@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gonutch/crawler/core/internal/query"
 )
@@ -257,7 +258,7 @@ func writeIdle(w io.Writer, a *query.IdleAnswer) {
 		writeShares(&out, a.Records, map[string]string{"listed": "in fetch lists", "due": "due", "held": "due, host held back", "waiting": "not due yet"})
 	}
 	if !a.NextDue.IsZero() {
-		out.fact("Next due", moment(a.NextDue))
+		out.fact("Next due", due(a.NextDue, time.Now()))
 	}
 	for i, h := range a.Holds {
 		if i == 10 {

@@ -285,7 +285,7 @@ func (r *Runner) dueAfter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d, err := r.d.DB.Due(dueLooks, held)
+	d, err := r.d.DB.Due(now, dueLooks, held)
 	if err == nil && (d.Records > d.Held || len(r.active) > 0) {
 		r.sum.change(func(rep *Report) { rep.NextDue = now })
 	}

@@ -297,7 +297,7 @@ func (e *Explanation) place(_ context.Context, s *Source) error {
 	if e.Next != "due" && e.Next != "held" {
 		return nil
 	}
-	p, err := s.Crawl.DB.Position(urlkey.FromURL(e.URL), maxPosition)
+	p, err := s.Crawl.DB.Position(urlkey.FromURL(e.URL), s.now(), maxPosition)
 	if err != nil || !p.Ready {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/gonutch/crawler/core/internal/frontier"
 )
 
-// maxDue is how many due records are counted.
+// maxDue is how many records are looked at for those that are due.
 const maxDue = 5_000_000
 
 // IdleQuery asks what limits the crawl now.
@@ -48,15 +48,15 @@ func idle(ctx context.Context, s *Source, _ IdleQuery) (*IdleAnswer, error) {
 		return nil, err
 	}
 	a := &IdleAnswer{NextDue: st.NextDue, Holds: st.Holds}
-	held := map[string]bool{}
+	held, now := map[string]bool{}, s.now()
 	holds, err := s.Crawl.Hosts.Holds(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, h := range holds {
-		held[h.Queue] = h.Until.After(s.now())
+		held[h.Queue] = h.Until.After(now)
 	}
-	due, err := s.Crawl.DB.Due(maxDue, func(q string) bool { return held[q] })
+	due, err := s.Crawl.DB.Due(now, maxDue, func(q string) bool { return held[q] })
 	if err != nil {
 		return nil, err
 	}

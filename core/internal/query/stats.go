@@ -41,7 +41,7 @@ type StatsAnswer struct {
 	Status     []StatusCount `json:"status"`
 	Retries    []RetryCount  `json:"retries"`
 	Leased     int64         `json:"leased"`           // handed out in fetch lists
-	NextDue    time.Time     `json:"nextDue,omitzero"` // of the earliest record that waits for its time
+	NextDue    time.Time     `json:"nextDue,omitzero"` // of the next record that is in no fetch list; not after the present when one is due
 	Holds      []Hold        `json:"holds,omitempty"`  // that have not ended; the last to end first
 	HoldsTotal int           `json:"holdsTotal"`       // of them, without the limit
 	Scan       *ScanStats    `json:"scan,omitempty"`   // with StatsQuery.Scan
@@ -115,7 +115,11 @@ func stats(ctx context.Context, s *Source, q StatsQuery) (StatsAnswer, error) {
 	if err != nil {
 		return StatsAnswer{}, err
 	}
-	a := StatsAnswer{Dir: s.Crawl.Dir, Total: st.Total, Leased: st.Leased, NextDue: st.NextDue, Status: []StatusCount{}, Retries: []RetryCount{}}
+	next, err := s.Crawl.DB.NextDue(s.now())
+	if err != nil {
+		return StatsAnswer{}, err
+	}
+	a := StatsAnswer{Dir: s.Crawl.Dir, Total: st.Total, Leased: st.Leased, NextDue: next, Status: []StatusCount{}, Retries: []RetryCount{}}
 	for _, k := range slices.Sorted(maps.Keys(st.ByStatus)) {
 		a.Status = append(a.Status, StatusCount{int(k), k.String(), st.ByStatus[k]})
 	}

@@ -548,3 +548,62 @@ func TestDump(t *testing.T) {
 		t.Fatal(b.String())
 	}
 }
+
+// TestDue: what is due is known before a fetch list is made, and what a list for a later time
+// made ready is not due.
+func TestDue(t *testing.T) {
+	s, db := openFS(t, store.NewMemFS(), Options{})
+	defer s.Close()
+	put := func(url string, due time.Time, sort int64) {
+		must(t, db.Update(context.Background(), func(tx *Tx) error {
+			tx.Put(urlkey.FromURL(url), &Record{Sort: sort, Datum: model.CrawlDatum{Status: model.StatusDBUnfetched, FetchTime: due, Interval: time.Hour}})
+			return nil
+		}))
+	}
+	held := func(q string) bool { return q == "b.test" }
+	wants := func(now time.Time, want Due, next time.Time) {
+		t.Helper()
+		d, err := db.Due(now, 1000, held)
+		must(t, err)
+		got, err := db.NextDue(now)
+		must(t, err)
+		if diff := cmp.Diff(want, d); diff != "" || !got.Equal(next) {
+			t.Errorf("due at %v (-want +got): %s, next %v, want %v", now, diff, got, next)
+		}
+	}
+	wants(t0, Due{}, time.Time{})
+	put("http://a.test/1", t0, 1000)
+	put("http://a.test/2", t0.Add(20*time.Second), 9000)
+	put("http://b.test/1", t0, 2000)
+	put("http://c.test/1", t0.Add(48*time.Hour), 1000)
+	wants(t0.Add(-time.Second), Due{}, t0)
+	wants(t0, Due{Records: 2, Held: 1, Queues: 2}, t0) // nothing was promoted yet
+	must(t, db.Promote(context.Background(), t0))
+	wants(t0, Due{Records: 2, Held: 1, Queues: 2}, t0)
+	generate(t, db, GenerateOptions{Segment: "s1", TopN: 1, Held: func(q string) bool { return q != "a.test" }}) // takes /1
+	wants(t0, Due{Records: 1, Held: 1, Queues: 1}, t0)
+	wants(t0.Add(time.Hour), Due{Records: 2, Held: 1, Queues: 2}, t0.Add(20*time.Second)) // one that is due is enough
+	must(t, db.Promote(context.Background(), t0.Add(100*time.Hour)))
+	wants(t0, Due{Records: 1, Held: 1, Queues: 1}, t0)
+	wants(t0.Add(-time.Hour), Due{}, t0)
+	if d, err := db.Due(t0, 2, held); err != nil || !d.More {
+		t.Errorf("of three, two are looked at: %+v %v", d, err)
+	}
+
+	at := t0.Add(time.Minute)
+	put("http://a.test/late", at, 1000)
+	position := func(url string, now time.Time, want Position) {
+		t.Helper()
+		if p, err := db.Position(urlkey.FromURL(url), now, 1000); err != nil || p != want {
+			t.Errorf("%s at %v: %+v %v, want %+v", url, now, p, err, want)
+		}
+	}
+	position("http://a.test/late", t0, Position{})
+	position("http://a.test/late", at, Position{Ready: true, Ahead: 2, Queue: 1})
+	position("http://b.test/1", at, Position{Ready: true, Ahead: 1})
+	position("http://a.test/1", at, Position{}) // in a list
+	must(t, db.demote(context.Background(), t0))
+	position("http://a.test/late", at, Position{Ready: true, Ahead: 2, Queue: 1}) // waits for its promotion
+	position("http://c.test/1", t0.Add(50*time.Hour), Position{Ready: true, Ahead: 2, Equal: 1})
+	wantClean(t, db)
+}

@@ -246,7 +246,6 @@ type Stats struct {
 	ByStatus map[model.Status]int64
 	ByRetry  map[int]int64 // records by number of retries
 	Leased   int64         // handed out in fetch lists
-	NextDue  time.Time     // due time of the earliest waiting record; zero when none waits
 }
 
 // Stats returns the totals.
@@ -284,8 +283,7 @@ func (db *DB) Stats(ctx context.Context) (Stats, error) {
 	db.mu.RLock()
 	s.Leased = int64(len(db.leases))
 	db.mu.RUnlock()
-	s.NextDue, err = db.nextDue()
-	return s, err
+	return s, nil
 }
 
 // nextDue returns when the earliest waiting record is due.
