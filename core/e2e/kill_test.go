@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"strings"
@@ -154,15 +155,15 @@ func TestKillCore(t *testing.T) {
 	t.Logf("%d kills, %d repeated requests (at most %d), %d records", kills, repeats, most, len(want))
 }
 
-// TestKillPlugins kills a random plugin process every second (every 300 ms in the short
-// form) and compares the CrawlDB with that of an undisturbed crawl.
+// TestKillPlugins kills a random plugin process every second (in the short form every 300 ms,
+// 60 times) and compares the CrawlDB with that of an undisturbed crawl.
 func TestKillPlugins(t *testing.T) {
 	want := undisturbed(t)
 	_, addr := serveWeb(t, killWeb())
 	dir := filepath.Join(t.TempDir(), "crawl")
-	every := 300 * time.Millisecond
+	every, most := 300*time.Millisecond, 60
 	if soak() {
-		every = time.Second
+		every, most = time.Second, math.MaxInt
 	}
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
@@ -170,7 +171,7 @@ func TestKillPlugins(t *testing.T) {
 	wg.Go(func() {
 		tick := time.NewTicker(every)
 		defer tick.Stop()
-		for {
+		for kills < most {
 			select {
 			case <-stop:
 				return
