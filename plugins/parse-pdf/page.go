@@ -15,7 +15,6 @@ import (
 const (
 	linksOnPage   = 10_000 // link annotations looked at on one page
 	anchorsOnPage = 500    // of those, how many get an anchor, which costs a look at the whole page's text
-	unknownEvery  = 8      // of so many characters one is asked for whether its font tells it
 )
 
 // page reads one page. Errors of the page itself leave the document usable;
@@ -96,34 +95,26 @@ func (r *reading) write(page references.FPDF_TEXTPAGE, n int, text string) (garb
 }
 
 // known returns text, a page's n characters, without those of which the document does not
-// tell what they are: for these PDFium gives the code, which is another character's. Where
-// none of every so many is one, there are none.
+// tell what they are: for these PDFium gives the code, which is another character's. Each is
+// asked for, as a font that does not tell may have written a single word.
 func (r *reading) known(page references.FPDF_TEXTPAGE, n int, text string) (string, error) {
 	r.characters += n
-	unknown := func(i int) (bool, error) {
+	unknown := make([]bool, n)
+	some := false
+	for i := range n {
 		got, err := r.doc.FPDFText_HasUnicodeMapError(&requests.FPDFText_HasUnicodeMapError{TextPage: page, Index: i})
 		if err != nil {
-			return false, err
-		}
-		return got.HasUnicodeMapError, nil
-	}
-	some := false
-	for i := 0; i < n && !some; i += unknownEvery {
-		var err error
-		if some, err = unknown(i); err != nil {
 			return "", err
 		}
+		unknown[i] = got.HasUnicodeMapError
+		some = some || unknown[i]
 	}
 	if !some {
 		return text, nil
 	}
 	var out strings.Builder
 	for i := range n {
-		bad, err := unknown(i)
-		if err != nil {
-			return "", err
-		}
-		if bad {
+		if unknown[i] {
 			r.unknown++
 			continue
 		}

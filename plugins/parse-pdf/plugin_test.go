@@ -149,6 +149,10 @@ func TestUnknownCharacters(t *testing.T) {
 	if len(got.Outlinks) != 1 || got.Outlinks[0].Anchor != "" {
 		t.Errorf("in part: links %+v, want one without an anchor", got.Outlinks)
 	}
+	got = parse(t, p, document("", "BT "+told+"/G 20 Tf 0 -30 Td <002700520046> Tj /F 20 Tf 0 -30 Td (and goodbye) Tj ET"))
+	if want := "Hello world of documents\nand goodbye"; got.Text != want || got.ParseMeta.First("pdf.characters.unknown") != "3" {
+		t.Errorf("one short word: got %q, %v; want %q without 3 characters", got.Text, got.ParseMeta, want)
+	}
 	all := bytes.ReplaceAll(document("", "BT 50 700 Td "+coded+"ET"), []byte("/Annots"), []byte("/Nothing"))
 	if got := parse(t, p, all); got.Status.OK() || !strings.Contains(got.Status.Message, "fonts") || got.Text != "" {
 		t.Errorf("nothing else: got %+v", got)

@@ -3,6 +3,7 @@
 package s3site
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -24,6 +25,7 @@ type Server struct {
 	backend *s3mem.Backend
 	mu      sync.Mutex
 	log     []Request
+	only    string
 }
 
 // Request is one request as a Server got it.
@@ -52,7 +54,13 @@ func Start(tb testing.TB, objects map[string]string) *Server {
 			key, _, _ = strings.Cut(rest, "/")
 		}
 		noted := &status{ResponseWriter: w, code: http.StatusOK}
-		h.ServeHTTP(noted, r)
+		if s.takes(key) {
+			h.ServeHTTP(noted, r)
+		} else {
+			noted.Header().Set("Content-Type", "application/xml")
+			noted.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(noted, "<Error><Code>InvalidAccessKeyId</Code><Message>The access key does not exist</Message></Error>")
+		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.log = append(s.log, Request{Method: r.Method, Path: r.RequestURI, Key: key, Status: noted.code})
@@ -60,6 +68,19 @@ func Start(tb testing.TB, objects map[string]string) *Server {
 	tb.Cleanup(srv.Close)
 	s.URL = srv.URL
 	return s
+}
+
+// Only has requests refused that are signed with another access key, or not at all.
+func (s *Server) Only(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.only = key
+}
+
+func (s *Server) takes(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.only == "" || s.only == key
 }
 
 // Put adds an object or replaces it.
