@@ -37,6 +37,11 @@ func TestParseLimits(t *testing.T) {
 		"huge number":       {"x = 1e999999999\n", ""},
 		"XML with blanks":   {"  \n<a/>", "XML"},
 		"invalid UTF-8":     {"x = \"\xff\"\n", "UTF-8"},
+		"duration":          {"x = 2s\n", `f.hcl:1:6: text must stand in quotes: write "2s"`},
+		"size in a block":   {"a { x = 1.5MiB }\n", `text must stand in quotes: write "1.5MiB"`},
+		"share in a list":   {"x = [1, 50%]\n", `text must stand in quotes: write "50%"`},
+		"two settings":      {"a { x = 1 y = 2 }\n", "written on several lines"},
+		"after a number":    {"a {\nx = 1; y = 2s\n}\n", `not by ";"`},
 		"unbalanced closes": {strings.Repeat("]", 1000) + "\n", "required"},
 	} {
 		_, body, ps := Parse("f.hcl", []byte(tc.src))

@@ -50,6 +50,9 @@ func (f *File) fromDiags(diags hcl.Diagnostics, ctx *hcl.EvalContext) Problems {
 }
 
 func (f *File) hint(d *hcl.Diagnostic, r hcl.Range, ctx *hcl.EvalContext) string {
+	if v := f.bareText(r); v != "" {
+		return fmt.Sprintf("text must stand in quotes: write %q", v)
+	}
 	switch d.Summary {
 	case "Invalid escape sequence":
 		return `a backslash in quotes must be written twice, such as "\\." in a regular expression`
@@ -78,6 +81,20 @@ func (f *File) hint(d *hcl.Diagnostic, r hcl.Range, ctx *hcl.EvalContext) string
 		}
 	}
 	return general(d)
+}
+
+// bareText returns the value that begins with a digit and goes on as a word, such as 2s or 1MiB,
+// when r is where a parser is lost that took the digits for a number; "" otherwise.
+func (f *File) bareText(r hcl.Range) string {
+	at := min(r.Start.Byte, len(f.Src))
+	from := bytes.LastIndexByte(f.Src[:at], '\n') + 1
+	line, _, _ := bytes.Cut(f.Src[from:], []byte("\n"))
+	for _, m := range regexp.MustCompile(`[=\[,]\s*([0-9][0-9.]*[\pL%/:_-][^\s"\]},#]*)`).FindAllSubmatchIndex(line, -1) {
+		if m[2] < at-from && at-from <= m[3] {
+			return string(line[m[2]:m[3]])
+		}
+	}
+	return ""
 }
 
 func noFunction(name string, ctx *hcl.EvalContext) string {

@@ -15,7 +15,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/gonutch/crawler/core/internal/config"
+	"github.com/gonutch/crawler/core/internal/crawl"
+	"github.com/gonutch/crawler/core/internal/cycle"
+	"github.com/gonutch/crawler/core/internal/sheet"
 	"github.com/gonutch/crawler/sdk"
 	"github.com/gonutch/crawler/sdk/fault"
 	"github.com/gonutch/crawler/sdk/hclconf"
@@ -339,6 +344,16 @@ func meant(name string, names []string) string {
 	return ""
 }
 
+// noVerb says that a command can't do what was asked of it, and what it can do.
+func noVerb(command, verb string, verbs ...string) error {
+	help := meant(verb, verbs)
+	if help == "" {
+		last := len(verbs) - 1
+		help = fmt.Sprintf("; there are %s and %s", strings.Join(verbs[:last], ", "), verbs[last])
+	}
+	return usagef("there is no \"%s %s\"%s", command, verb, help)
+}
+
 // inNutch names what does the work of a command of Nutch that has another name here, or
 // "".
 func inNutch(name string) string {
@@ -403,7 +418,7 @@ func usage() string {
 
 func commandUsage(c *command, fs *flag.FlagSet) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s.\n\nUsage: crawler %s [OPTIONS] %s\n\nOptions:\n", strings.TrimSuffix(c.short, "."), c.name, c.args)
+	fmt.Fprintf(&b, "%s.\n\nUsage: %s\n\nOptions:\n", strings.TrimSuffix(c.short, "."), strings.TrimSuffix("crawler "+c.name+" [OPTIONS] "+c.args, " "))
 	fs.VisitAll(func(f *flag.Flag) {
 		kind, text := flag.UnquoteUsage(f)
 		dashes := "--"
@@ -411,7 +426,7 @@ func commandUsage(c *command, fs *flag.FlagSet) string {
 			dashes = "-"
 		}
 		fmt.Fprintf(&b, "  %-28s %s", dashes+f.Name+" "+kind, text)
-		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0" && f.DefValue != "-1" {
+		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0" && f.DefValue != "0s" && f.DefValue != "-1" {
 			fmt.Fprintf(&b, " (default %s)", f.DefValue)
 		}
 		b.WriteByte('\n')
@@ -419,8 +434,21 @@ func commandUsage(c *command, fs *flag.FlagSet) string {
 	return b.String()
 }
 
-// load reads the configuration.
+// load reads the configuration. The error has all mistakes that can be found without asking
+// plugins.
 func (inv *invocation) load() (*config.Config, error) {
+	cfg, err := inv.settings()
+	if err == nil || cfg == nil {
+		return cfg, err
+	}
+	_, _, perr := crawl.Plugins(cfg, inv.app.Builtins, hclog.NewNullLogger())
+	rules, rerr := sheet.Load(cfg)
+	_, cerr := cycle.LoadConfig(cfg, rules)
+	return cfg, configError{hclconf.Merge(err, perr, rerr, cerr)}
+}
+
+// settings reads the configuration as far as its own files say what is right.
+func (inv *invocation) settings() (*config.Config, error) {
 	if inv.place != "" {
 		return nil, usagef("%s and %s are two crawl directories: name one", inv.dir, inv.place)
 	}

@@ -25,6 +25,16 @@ func TestComplaints(t *testing.T) {
 	}{
 		{ExitUsage, `there is no command "crawl"; what Nutch calls so is "crawler run" here`, []string{"crawl"}},
 		{ExitUsage, `there is no command "dmozparser"\n`, []string{"dmozparser"}},
+		{ExitUsage, `there is no "plugin x"; there are list, check, new and call\n`, []string{"plugin", "x"}},
+		{ExitUsage, `there is no "plugin chek"; did you mean "check"\?\n`, []string{"plugin", "chek", "y"}},
+		{ExitUsage, `there is no "db x"; there are check, repair, refilter, rescore and upgrade\n`, []string{"db", "x"}},
+		{ExitUsage, `there is no "segment x"; there are list, rm and prune\n`, []string{"segment", "x"}},
+		{ExitUsage, `there is no "warc x"; there are export and list\n`, []string{"warc", "x"}},
+		{ExitUsage, `there is no "config x"; there are show, check and import\n`, []string{"config", "x"}},
+		// All mistakes at once, whoever finds them.
+		{ExitUsage, `-D foo: write(?s:.*)-D http.content.limit: (?s:.*)-D fetcher.dely: there is no setting(?s:.*)-D generate.expr: `, []string{
+			"run", "--seeds", "http://a.test/", "--dir", dir, "-D", "fetcher.dely=1s", "-D", "foo", "-D", "http.content.limit=abc", "-D", "generate.expr=score >",
+		}},
 		{ExitUsage, `option --rounds: "x": want a whole number`, []string{"run", "--rounds", "x"}},
 		{ExitUsage, `option --adddays: "x": want a number`, []string{"generate", "--adddays", "x"}},
 		{ExitUsage, `option --apply: "x": want true or false`, []string{"db", "refilter", "--apply=x"}},

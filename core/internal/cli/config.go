@@ -44,7 +44,7 @@ func configCommand() *command {
 					}
 					return inv.importConfig(args[1:])
 				}
-				return usagef("there is no \"config %s\"%s", args[0], meant(args[0], []string{"show", "check", "import"}))
+				return noVerb("config", args[0], "show", "check", "import")
 			}
 		},
 	}
@@ -230,7 +230,7 @@ func settingNames(values []config.Value) []string {
 // settings and parameters, and says that all is well. Mistakes of all kinds are told
 // together, but for those that may follow from others.
 func (inv *invocation) checkConfig(ctx context.Context) error {
-	cfg, err := inv.load()
+	cfg, err := inv.settings()
 	if cfg == nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func dbCommand() *command {
 					return usagef("say what to do: db check, repair, refilter, rescore or upgrade")
 				}
 				if verbs := []string{"check", "repair", "refilter", "rescore", "upgrade"}; !slices.Contains(verbs, args[0]) {
-					return usagef("there is no \"db %s\"%s", args[0], meant(args[0], verbs))
+					return noVerb("db", args[0], verbs...)
 				}
 				if len(args) > 2 {
 					return usagef("unexpected argument %q", args[2])

@@ -90,15 +90,8 @@ var errWritersDown = errors.New("an index writer takes nothing now; what it lack
 // indexStep runs a step that sends documents.
 func (inv *invocation) indexStep(ctx context.Context, f func(context.Context, *session) (cycle.Report, error)) error {
 	return inv.with(ctx, func(ctx context.Context, s *session) error {
-		stop, over := make(chan struct{}), make(chan struct{})
-		defer close(over)
-		go func() {
-			select {
-			case <-inv.app.Interrupts:
-				close(stop)
-			case <-over:
-			}
-		}()
+		stop, over := s.gently()
+		defer over()
 		s.cycle.StopWhen(stop)
 		rep, err := f(ctx, s)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -36,6 +37,9 @@ func pluginCommand() *command {
 					return usagef("say what to do: plugin list, check, new or call")
 				}
 				verb, args := args[0], args[1:]
+				if verbs := []string{"list", "check", "new", "call"}; !slices.Contains(verbs, verb) {
+					return noVerb("plugin", verb, verbs...)
+				}
 				if verb != "list" && len(args) == 0 {
 					return usagef("plugin %s needs the id or the folder of a plugin", verb)
 				}
@@ -49,10 +53,9 @@ func pluginCommand() *command {
 					return inv.checkPlugin(ctx, args[0], f)
 				case "new":
 					return inv.newPlugin(args[0], f)
-				case "call":
+				default:
 					return inv.callPlugin(ctx, args[0], args[1:], f)
 				}
-				return usagef("there is no \"plugin %s\"%s", verb, meant(verb, []string{"list", "check", "new", "call"}))
 			}
 		},
 	}

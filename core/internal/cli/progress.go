@@ -119,6 +119,8 @@ func watchProgress(out *lineWriter, cfg *config.Config, get func() cycle.Progres
 	}
 	start := time.Now()
 	m := newMeter(window)
+	begun := get()
+	m.rate(start, begun.Report.Fetched, begun.Report.Bytes)
 	show := func(now time.Time) {
 		p := get()
 		r := m.rate(now, p.Report.Fetched, p.Report.Bytes)
@@ -282,10 +284,14 @@ func progressLine(p *cycle.Progress, r rate, elapsed time.Duration) string {
 }
 
 func roundStep(p *cycle.Progress) string {
-	if p.Round == 0 {
-		return p.Step
+	step := p.Step
+	if p.Indexing > 0 {
+		step += fmt.Sprintf(" (%s so far)", plural(p.Indexing, "page"))
 	}
-	return fmt.Sprintf("round %d %s", p.Round, p.Step)
+	if p.Round == 0 {
+		return step
+	}
+	return fmt.Sprintf("round %d %s", p.Round, step)
 }
 
 func hostsText(p *cycle.Progress) string {

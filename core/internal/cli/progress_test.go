@@ -48,6 +48,10 @@ func TestProgressLines(t *testing.T) {
 			t.Errorf("width %d: %s", width, diff)
 		}
 	}
+	sends := cycle.Progress{Round: 2, Step: "index", Indexing: 1250, Report: cycle.Report{Fetched: 3000, Bytes: 1 << 20}}
+	if diff := cmp.Diff([]string{"round 2 index (1,250 pages so far)  3,000 pages  0.0/s  0 B/s  0:00:01", "  queue empty"}, progressLines(&sends, rate{}, time.Second, 79)); diff != "" {
+		t.Error(diff)
+	}
 	quiet := cycle.Progress{Step: "starting"}
 	if diff := cmp.Diff([]string{"starting  0 pages  0.0/s  0 B/s  0:00:01", "  queue empty"}, progressLines(&quiet, rate{}, time.Second, 79)); diff != "" {
 		t.Error(diff)
@@ -247,6 +251,29 @@ func (s *syncBuffer) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.b.String()
+}
+
+// TestFirstRate: the first line tells the rate since the start.
+func TestFirstRate(t *testing.T) {
+	cfg, err := config.Load(config.Options{Defaults: crawler.Defaults(), Sets: []string{"cycle.progress_interval=100ms"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &syncBuffer{wrote: make(chan struct{}, 1)}
+	asked := false
+	stop := watchProgress(newLineWriter(b, false), cfg, func() cycle.Progress {
+		p := busyProgress()
+		if !asked {
+			p.Report.Fetched, p.Report.Bytes = 0, 0
+		}
+		asked = true
+		return p
+	})
+	<-b.wrote
+	stop()
+	if first, _, _ := strings.Cut(b.String(), "\n"); first == "" || strings.Contains(first, " 0.0/s") || strings.Contains(first, " 0 B/s") {
+		t.Errorf("%q", first)
+	}
 }
 
 func TestWatchProgress(t *testing.T) {

@@ -145,6 +145,14 @@ func TestReaders(t *testing.T) {
 	}
 }
 
+// TestNextDue: what is due already is due now, however late the next record's time comes.
+func TestNextDue(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "crawl")
+	smallCrawl(t, dir)
+	runLine(t, "", "inject", "http://localhost:2/", "--dir", dir, "-D", "store.low_water=0").wants(t, ExitDone)
+	runLine(t, "", "readdb", "--stats", "--dir", dir).wants(t, ExitDone, `^next due: +now$`)
+}
+
 func askAll(t *testing.T, dir, root string) {
 	host := regexp.QuoteMeta(strings.TrimPrefix(root, "http://"))
 	line := func(args ...string) outcome { return runLine(t, "", append(args, "--dir", dir)...) }

@@ -37,7 +37,7 @@ func readsegCommand() *command {
 			} {
 				inv.fs.BoolVar(p.to, p.name, false, "with --get and --dump: leave out "+p.what)
 			}
-			inv.fs.StringVar(&q.Attachment, "attachment", "", "with --get: write only what is kept beside the document under this name, such as the picture `view` or fullPage of protocol-browser, to standard output")
+			inv.fs.StringVar(&q.Attachment, "attachment", "", "with --get: write only what is kept beside the document under this `NAME`, such as the picture view or fullPage of protocol-browser, to standard output")
 			return func(ctx context.Context, args []string) error {
 				inv.segmentPaths(args)
 				switch {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gonutch/crawler/core/internal/cycle"
 	"github.com/gonutch/crawler/core/internal/db/crawldb"
+	"github.com/gonutch/crawler/core/internal/step/fetch"
 	"github.com/gonutch/crawler/core/internal/step/invert"
 	"github.com/gonutch/crawler/core/internal/step/sitemap"
 )
@@ -128,6 +129,7 @@ func (p *reportPrinter) done(r *cycle.Report, now time.Time) {
 	}{{"failed", r.Failures}, {"truncated", r.Truncated}, {"released", r.Released}} {
 		if n := total(x.m); n > 0 {
 			p.line(x.label, "%s: %s", number(n), counts(x.m, 8))
+			p.explained(r, x.m)
 		}
 	}
 	p.parsed(r)
@@ -161,6 +163,44 @@ func (p *reportPrinter) done(r *cycle.Report, now time.Time) {
 	if !r.NextDue.IsZero() {
 		p.line("next due", "%s", due(r.NextDue, now))
 	}
+}
+
+// explained says of the most frequent reasons what their names mean, and what went wrong with one URL.
+func (p *reportPrinter) explained(r *cycle.Report, m map[string]int64) {
+	names := largest(m)
+	for _, why := range names[:min(len(names), 8)] {
+		text := releaseMeaning(why)
+		if x, ok := r.Examples[why]; ok {
+			if text != "" {
+				text += "; "
+			}
+			text += printable(x.URL) + ": " + printable(x.Message)
+		}
+		if text != "" {
+			p.line("", "%s: %s", printable(why), text)
+		}
+	}
+}
+
+// releaseMeaning explains a reason for which URLs are given back unasked.
+func releaseMeaning(why string) string {
+	switch fetch.Release(why) {
+	case fetch.ReleasedRobots:
+		return "robots.txt can't be had, so the host is left alone for a while"
+	case fetch.ReleasedCrawlDelay:
+		return "robots.txt asks for a longer delay than fetcher.max_crawl_delay"
+	case fetch.ReleasedHeld:
+		return "the host is left alone for a while; which and until when: crawler readdb --stats"
+	case fetch.ReleasedTime:
+		return "the round took longer than fetcher.timelimit"
+	case fetch.ReleasedThroughput:
+		return "fewer pages a second than fetcher.throughput_threshold_pages"
+	case fetch.ReleasedExceptions:
+		return "too many failures of the host one after another (fetcher.max_exceptions_per_queue)"
+	case fetch.ReleasedOverfull:
+		return "more URLs than memory is given for"
+	}
+	return ""
 }
 
 func fetchedText(r *cycle.Report) string {

@@ -25,6 +25,7 @@ func TestReport(t *testing.T) {
 			Rounds: 3, Generated: 13000, Fetched: 12345, Bytes: 1 << 30, Elapsed: 151 * time.Second,
 			Status:    map[string]int64{"fetch_success": 11900, "fetch_redir_temp": 200, "fetch_gone": 205, "fetch_retry": 40},
 			Failures:  map[string]int64{"http_404": 200, "network": 40, "robots_denied": 5},
+			Examples:  map[string]cycle.Example{"network": {URL: "http://b.test/\x1b[1m", Message: "look up b.test: no such host"}},
 			Truncated: map[string]int64{"length": 3}, Released: map[string]int64{"host_held": 600, "time_limit": 55},
 			Parsed: 11888, ParseFails: map[string]int64{"parse-html failed(2,200)": 12}, Links: 345678,
 			Dropped: map[string]int64{"urlfilter-regex": 20000, "max_outlinks": 3456, "external": 0},
@@ -36,8 +37,11 @@ func TestReport(t *testing.T) {
   fetched      12,345 pages, 1.0 GiB (82/s, 6.8 MiB/s)
                fetch_success 11,900, fetch_gone 205, fetch_redir_temp 200, fetch_retry 40
   failed       245: http_404 200, network 40, robots_denied 5
+               network: http://b.test/[1m: look up b.test: no such host
   truncated    3: length 3
   released     655: host_held 600, time_limit 55
+               host_held: the host is left alone for a while; which and until when: crawler readdb --stats
+               time_limit: the round took longer than fetcher.timelimit
   parsed       11,888 pages, 12 failed: parse-html failed(2,200) 12
   links        345,678 kept, 23,456 dropped:
                20,000  urlfilter-regex

@@ -108,7 +108,7 @@ func runCommandSpec() *command {
 			topN := inv.fs.Int("top-n", 0, "URLs of a round at most (default: generate.top_n)")
 			adddays := inv.fs.Float64("adddays", 0, "take URLs that become due within this many days, too; one round unless --rounds says more")
 			inv.fs.Var(&seeds, "seeds", "`FILE`, folder, URL or - to inject first; repeatable")
-			maps := inv.fs.String("sitemaps-from-hostdb", "", "read the sitemaps of known hosts: `never`, once or always (default: sitemap.from_hostdb)")
+			maps := inv.fs.String("sitemaps-from-hostdb", "", "`WHEN` to read the sitemaps of known hosts: never, once or always (default: sitemap.from_hostdb)")
 			simulated := inv.fs.Bool("testweb", false, "crawl a simulated web that this process serves, instead of the real one")
 			tw.register(inv.fs, "testweb-")
 			profile := inv.fs.String("cpuprofile", "", "write a CPU profile of the core to `FILE`")
@@ -250,12 +250,13 @@ func (s *session) run(ctx context.Context, list *inject.Sources) error {
 		}
 	}
 	runner := s.cycle.NewRunner()
+	stopping, over := s.gently()
+	defer over()
 	done := make(chan struct{})
 	defer close(done)
 	go func() {
 		select {
-		case <-s.inv.app.Interrupts:
-			fmt.Fprintln(s.out, "stopping: requests under way are finished and committed (Ctrl-C again stops at once)")
+		case <-stopping:
 			runner.Stop()
 		case <-done:
 		}
@@ -276,6 +277,21 @@ func (s *session) run(ctx context.Context, list *inject.Sources) error {
 		return errNothing
 	}
 	return err
+}
+
+// gently returns what is closed by the first Ctrl-C, which is answered with a line for the user. The
+// caller ends the waiting for it by over.
+func (s *session) gently() (stop <-chan struct{}, over func()) {
+	stopping, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		select {
+		case <-s.inv.app.Interrupts:
+			_, _ = fmt.Fprintln(s.out, "stopping: what is under way is finished and committed (Ctrl-C again stops at once)") // as for a log line
+			close(stopping)
+		case <-done:
+		}
+	}()
+	return stopping, func() { close(done) }
 }
 
 // injectMode says what becomes of known seeds: what the options say, or the configuration.

@@ -34,7 +34,7 @@ func segmentsCommand() *command {
 				selects := q.Keep != 0 || older != "" || budget != ""
 				switch {
 				case verb != "list" && verb != "rm" && verb != "prune":
-					return usagef("there is no \"segment %s\"%s", verb, meant(verb, []string{"list", "rm", "prune"}))
+					return noVerb("segment", verb, "list", "rm", "prune")
 				case verb == "rm" && len(rest) == 0:
 					return usagef("name the segments to remove; \"crawler segment list\" shows them")
 				case verb != "rm" && len(rest) > 0:

@@ -118,6 +118,7 @@ func (inv *invocation) with(ctx context.Context, f func(context.Context, *sessio
 	if err != nil {
 		return err
 	}
+	s.cycle.Tell(s.counting(inv.cmd, "pages"))
 	stop := s.serve(ctx, nil, inv.cmd != "index" && inv.cmd != "clean" && inv.cmd != "reindex")
 	err = f(ctx, s)
 	stop()
@@ -223,7 +224,11 @@ func (s *session) segments(ctx context.Context, args []string, all bool) ([]stri
 
 func fetchCommand() *command {
 	return segmentCommand("fetch", "Fetch a segment's URLs", true, func(ctx context.Context, s *session, seg string) (stepDone, error) {
-		rep, err := s.cycle.Fetch(ctx, seg, s.inv.app.Interrupts)
+		stop, over := s.gently()
+		defer over()
+		shown := watchProgress(s.out, s.cfg, s.cycle.Progress)
+		rep, err := s.cycle.Fetch(ctx, seg, stop)
+		shown()
 		return reported(rep), err
 	})
 }
@@ -274,7 +279,7 @@ func dedupCommand() *command {
 	})
 	prepare := c.prepare
 	c.prepare = func(inv *invocation) func(context.Context, []string) error {
-		group := inv.fs.String("group", "", "look for them everywhere (none), or only on the same `host` or domain (default: dedup.group)")
+		group := inv.fs.String("group", "", "`WHERE` to look for them: none (everywhere), host or domain (only on the same one; default: dedup.group)")
 		order := inv.fs.String("compare-order", "", "what decides which one stays: `LIST` of score, fetchTime, urlLength, httpsOverHttp (default: dedup.compare_order)")
 		run := prepare(inv)
 		return func(ctx context.Context, args []string) error {

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,6 +88,31 @@ func TestAddDaysEnds(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "crawl")
 	smallCrawl(t, dir)
 	runLine(t, "", "run", "--dir", dir, "--json", "--adddays", "100", "-D", "store.low_water=0", "-D", "fetcher.server_delay=0s").wants(t, ExitDone, `"rounds": 1,`)
+}
+
+// TestPlaceholders: the help names what an option takes in capital letters, or its type; never one
+// of the values.
+func TestPlaceholders(t *testing.T) {
+	for _, c := range commands() {
+		var out strings.Builder
+		app := &App{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Defaults: crawler.Defaults(), Builtins: plugins.Builtins(), Version: "test"}
+		if code := Run(t.Context(), app, []string{c.name, "--help"}); code != ExitDone {
+			t.Errorf("%s --help: exit code %d", c.name, code)
+		}
+		for _, line := range strings.Split(out.String(), "\n") {
+			if strings.TrimRight(line, " ") != line || strings.Contains(line, "(default 0s)") {
+				t.Errorf("%s: %q", c.name, line)
+			}
+			option, isOption := strings.CutPrefix(line, "  -")
+			if !isOption {
+				continue
+			}
+			_, what, found := strings.Cut(strings.TrimSpace(option[:min(len(option), 27)]), " ")
+			if kinds := []string{"int", "int64", "uint", "float", "duration", "string", "value"}; found && what != strings.ToUpper(what) && !slices.Contains(kinds, what) && what != "section.key=value" {
+				t.Errorf("%s: %q names what it takes %q", c.name, line, what)
+			}
+		}
+	}
 }
 
 type full struct{}

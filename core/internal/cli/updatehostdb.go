@@ -33,7 +33,7 @@ func updatehostdbCommand() *command {
 			inv.fs.BoolVar(&x.normalize, "normalize", false, "count URLs under the host of their normal form (hostdb.url_normalize)")
 			limit := inv.fs.Int("url-limit", 0, "leave hosts with fewer than `N` URLs as they are (hostdb.url_limit)")
 			top := inv.fs.String("tophosts", "", "give hosts the scores in `FILE`: lines of host, tab, score")
-			score := inv.fs.String("score", "", "give hosts their score in the link graph: `linkrank`, pagerank (so that the mean is 1) or harmonic; --tophosts comes before it")
+			score := inv.fs.String("score", "", "give hosts their score `NAME` in the link graph: linkrank, pagerank (so that the mean is 1) or harmonic; --tophosts comes before it")
 			g := inv.graphFlags()
 			dir := inv.fs.String("crawldb", "", "`FOLDER` of the CrawlDB, as Nutch has it; --dir names the crawl, too")
 			_ = inv.fs.String("hostdb", "", "as Nutch has it; `PATH` does not matter")

@@ -41,7 +41,7 @@ func warcCommand() *command {
 					q.Segments = args
 					return inv.listCaptures(ctx, q)
 				case verb != "export":
-					return usagef("there is no \"warc %s\"%s", verb, meant(verb, []string{"export", "list"}))
+					return noVerb("warc", verb, "export", "list")
 				case len(args) == 0:
 					return usagef("warc export needs a folder for the files")
 				case o.Prefix == "" || filepath.Base(o.Prefix) != o.Prefix:

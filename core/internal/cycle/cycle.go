@@ -26,6 +26,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gonutch/crawler/core/internal/config"
@@ -191,6 +192,17 @@ type deps struct {
 	now     func() time.Time
 	log     *crawlLog
 	failed  func(url string, err error) // of the Summary of the command that runs
+
+	tell     func(pages int64, share float64) // how far a step is; nil when nobody listens
+	indexing atomic.Int64                     // pages that the index step under way has gone through
+	fetching atomic.Pointer[fetching]         // what "crawler fetch" does; nil while it does nothing
+}
+
+// told tells how far a step is that has gone through n of total pages; 0 of unknown many.
+func (d *deps) told(n, total int64) {
+	if d.tell != nil {
+		d.tell(n, float64(n)/float64(max(n, total))*float64(min(total, 1)))
+	}
 }
 
 // newSummary returns an empty summary that is told of plugins' failures from now on.
@@ -230,6 +242,10 @@ func New(c *crawl.Crawl, cfg Config) (*Cycle, error) {
 // StopWhen lets steps that send documents end early once stop is closed: what is sent is
 // committed, the rest is kept for the next time. A Runner has its own Stop.
 func (c *Cycle) StopWhen(stop <-chan struct{}) { c.d.stop = stop }
+
+// Tell has f told how many pages a single step has gone through, and, when that is known, the share
+// of all of them; 0 is not known. The goroutine that runs the step calls it.
+func (c *Cycle) Tell(f func(pages int64, share float64)) { c.d.tell = f }
 
 // Close closes what New opened.
 func (c *Cycle) Close() error { return c.d.log.close() }

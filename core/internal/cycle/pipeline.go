@@ -290,7 +290,7 @@ func (p *pipeline) releaseBatch(ctx context.Context, seg string, outs []*fetch.O
 		return fmt.Errorf("release URLs: %w", err)
 	}
 	for _, o := range outs {
-		p.sum.released(o.Released)
+		p.sum.released(o.Released, o.Item.URL, o.Cause)
 		p.track.done(seg)
 		o.Free()
 	}

@@ -137,6 +137,41 @@ func TestStepsTwice(t *testing.T) {
 	}
 }
 
+// TestStepsTell: each single step tells how far it is; of a fetch Progress does.
+func TestStepsTell(t *testing.T) {
+	w := newWorld(t, threeLevels())
+	seg, _, err := w.cycle.Generate(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.cycle.Fetch(t.Context(), seg, nil); err != nil {
+		t.Fatal(err)
+	}
+	if p := w.cycle.Progress(); p.Step != "fetch" || p.Segment != seg || p.Report.Fetched != 1 {
+		t.Errorf("%+v", p)
+	}
+	for _, step := range []struct {
+		name string
+		do   func() error
+		want [2]float64 // pages, share
+	}{
+		{"parse", func() error { _, err := w.cycle.Parse(t.Context(), seg); return err }, [2]float64{1, 1}},
+		{"update", func() error { _, err := w.cycle.Update(t.Context(), seg); return err }, [2]float64{1, 1}},
+		{"invert", func() error { _, err := w.cycle.Invert(t.Context(), seg); return err }, [2]float64{1, 0}},
+		{"dedup", func() error { _, err := w.cycle.Dedup(t.Context()); return err }, [2]float64{1, 0}},
+		{"index", func() error { _, err := w.cycle.Index(t.Context()); return err }, [2]float64{1, 0}},
+	} {
+		var got [2]float64
+		w.cycle.Tell(func(pages int64, share float64) { got = [2]float64{float64(pages), share} })
+		if err := step.do(); err != nil {
+			t.Fatal(err)
+		}
+		if got != step.want {
+			t.Errorf("%s told of %v pages, share %v, want %v", step.name, got[0], got[1], step.want)
+		}
+	}
+}
+
 // TestIndexLater: what was crawled without an index is indexed by the first run with one.
 func TestIndexLater(t *testing.T) {
 	w := newWorld(t, threeLevels(), "indexer.enabled=false")

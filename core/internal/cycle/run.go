@@ -28,6 +28,7 @@ type Progress struct {
 	Hosts     int              `json:"hosts"`
 	HostsHeld int              `json:"hosts_held"`
 	Busiest   []HostLoad       `json:"busiest,omitempty"`
+	Indexing  int64            `json:"indexing,omitempty"` // pages that the index step under way has gone through
 	Report    Report           `json:"report"`
 	Plugins   map[string]int64 `json:"plugins,omitempty"`
 }
@@ -95,11 +96,39 @@ func (r *Runner) Progress() Progress {
 	p := Progress{Step: *r.step.Load(), Report: r.sum.Report()}
 	if cur := r.current.Load(); cur != nil {
 		p.Round, p.Segment = cur.n, cur.seg
-		c := r.eng.Counts()
-		p.Queued, p.InFlight, p.Hosts, p.HostsHeld = c.Queued, c.InFlight, c.Queues, c.Held
-		for _, q := range r.eng.Busiest(3) {
-			p.Busiest = append(p.Busiest, HostLoad{Host: q.Name, Queued: q.Queued})
-		}
+		p.queues(r.eng)
+	}
+	if p.Step == stepIndex {
+		p.Indexing = r.d.indexing.Load()
+	}
+	return p
+}
+
+// stepIndex is the step in which Progress.Indexing grows.
+const stepIndex = "index"
+
+// queues tells what waits in the frontier.
+func (p *Progress) queues(eng *fetch.Engine) {
+	c := eng.Counts()
+	p.Queued, p.InFlight, p.Hosts, p.HostsHeld = c.Queued, c.InFlight, c.Queues, c.Held
+	for _, q := range eng.Busiest(3) {
+		p.Busiest = append(p.Busiest, HostLoad{Host: q.Name, Queued: q.Queued})
+	}
+}
+
+// fetching is what "crawler fetch" works with.
+type fetching struct {
+	seg string
+	sum *Summary
+	eng *fetch.Engine
+}
+
+// Progress returns how far Fetch is. Safe for concurrent use.
+func (c *Cycle) Progress() Progress {
+	p := Progress{Step: "fetch"}
+	if f := c.d.fetching.Load(); f != nil {
+		p.Segment, p.Report = f.seg, f.sum.Report()
+		p.queues(f.eng)
 	}
 	return p
 }
@@ -420,7 +449,7 @@ func (r *Runner) catchUp(ctx context.Context) error {
 		return nil
 	}
 	was := *r.step.Load()
-	r.setStep("index")
+	r.setStep(stepIndex)
 	defer r.setStep(was)
 	rep, err := r.d.indexer().Pending(ctx)
 	r.sum.indexed(rep)
@@ -486,7 +515,7 @@ func (r *Runner) publish(ctx context.Context) error {
 		}
 	}
 	if d.indexes() {
-		r.setStep("index")
+		r.setStep(stepIndex)
 		if err := d.index(ctx, r.sum); err != nil {
 			return err
 		}

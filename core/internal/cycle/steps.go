@@ -86,7 +86,7 @@ func (d *deps) begin(ctx context.Context, seg string) error {
 }
 
 func (d *deps) invert(ctx context.Context, seg string) (invert.Report, error) {
-	return invert.Run(ctx, invert.Deps{DB: d.DB, Links: d.outlinks(), Now: d.now()}, seg)
+	return invert.Run(ctx, invert.Deps{DB: d.DB, Links: d.outlinks(), Now: d.now(), Progress: func(n int64) { d.told(n, 0) }}, seg)
 }
 
 func (d *deps) outlinks() outlinks.Links {
@@ -124,7 +124,7 @@ func (d *deps) prune(ctx context.Context, sum *Summary) error {
 }
 
 func (d *deps) dedup(ctx context.Context, sum *Summary) error {
-	st, err := d.DB.Dedup(ctx, crawldb.DedupOptions{Order: d.cfg.DedupOrder, Group: d.cfg.DedupGroup})
+	st, err := d.DB.Dedup(ctx, crawldb.DedupOptions{Order: d.cfg.DedupOrder, Group: d.cfg.DedupGroup, Progress: func(n int64) { d.told(n, 0) }})
 	if err != nil {
 		return err
 	}
@@ -159,9 +159,13 @@ func (d *deps) index(ctx context.Context, sum *Summary) error {
 }
 
 func (d *deps) indexer() *index.Indexer {
+	d.indexing.Store(0)
 	return index.New(d.cfg.Index, index.Deps{
 		DB: d.DB, Segs: d.Segs, Links: d.Links, Plugins: d.Chains, Targets: d.targets, URLs: d.indexURLs(), Routed: d.Chains.Routed(), Log: d.Log.Named("index"), Failed: d.failed,
-		Health: d.health, Stop: d.stop,
+		Health: d.health, Stop: d.stop, Progress: func(n int64) {
+			d.indexing.Store(n)
+			d.told(n, 0)
+		},
 	})
 }
 
@@ -238,6 +242,7 @@ func (c *Cycle) Fetch(ctx context.Context, seg string, stop <-chan struct{}) (Re
 		return sum.Report(), err
 	}
 	p.eng = eng
+	d.fetching.Store(&fetching{seg, sum, eng})
 	start, stopped := d.now(), false
 	if err := d.begin(ctx, seg); err != nil {
 		return sum.Report(), err
@@ -333,7 +338,8 @@ func (c *Cycle) over(ctx context.Context, seg string, to depth, state segment.St
 		if err != nil {
 			return err
 		}
-		for _, k := range keys {
+		for i, k := range keys {
+			d.told(int64(i)+1, int64(len(keys)))
 			w, fetched, err := d.pending(seg, k)
 			if err != nil {
 				return err

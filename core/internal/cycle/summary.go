@@ -59,24 +59,27 @@ func (s *Summary) poison(url, reason string) {
 
 // Report is what a command prints at its end.
 type Report struct {
-	Rounds     int              `json:"rounds"`
-	Generated  int64            `json:"generated"`
-	Fetched    int64            `json:"fetched"`             // pages asked for, whatever the outcome
-	Bytes      int64            `json:"bytes"`               // of bodies, decoded
-	Status     map[string]int64 `json:"status,omitempty"`    // outcomes by fetch status
-	Failures   map[string]int64 `json:"failures,omitempty"`  // failed attempts by reason
-	Truncated  map[string]int64 `json:"truncated,omitempty"` // bodies cut off by reason
-	Released   map[string]int64 `json:"released,omitempty"`  // URLs given back by reason
-	Parsed     int64            `json:"parsed"`
-	ParseFails map[string]int64 `json:"parse_failures,omitempty"`
-	Links      int64            `json:"links"`              // outlinks that parsing kept
-	Dropped    map[string]int64 `json:"dropped,omitempty"`  // outlinks and redirects dropped by reason, or by the plugin that did
-	New        int64            `json:"new"`                // URLs the CrawlDB did not know
-	Updated    map[string]int64 `json:"updated,omitempty"`  // records by their new status
-	Orphaned   map[string]int64 `json:"orphaned,omitempty"` // pages without inlinks that got another status, by status
-	Duplicates int64            `json:"duplicates"`
-	Lifted     int64            `json:"duplicates_lifted,omitempty"` // pages that are no duplicates any more
-	Indexed    int64            `json:"indexed"`                     // pages of which a document was sent, each of the three that follow
+	Rounds    int              `json:"rounds"`
+	Generated int64            `json:"generated"`
+	Fetched   int64            `json:"fetched"`             // pages asked for, whatever the outcome
+	Bytes     int64            `json:"bytes"`               // of bodies, decoded
+	Status    map[string]int64 `json:"status,omitempty"`    // outcomes by fetch status
+	Failures  map[string]int64 `json:"failures,omitempty"`  // failed attempts by reason
+	Truncated map[string]int64 `json:"truncated,omitempty"` // bodies cut off by reason
+	Released  map[string]int64 `json:"released,omitempty"`  // URLs given back by reason
+	// Examples are the first of the Failures and Released of each reason that a server's answer does
+	// not tell, with what went wrong.
+	Examples   map[string]Example `json:"examples,omitempty"`
+	Parsed     int64              `json:"parsed"`
+	ParseFails map[string]int64   `json:"parse_failures,omitempty"`
+	Links      int64              `json:"links"`              // outlinks that parsing kept
+	Dropped    map[string]int64   `json:"dropped,omitempty"`  // outlinks and redirects dropped by reason, or by the plugin that did
+	New        int64              `json:"new"`                // URLs the CrawlDB did not know
+	Updated    map[string]int64   `json:"updated,omitempty"`  // records by their new status
+	Orphaned   map[string]int64   `json:"orphaned,omitempty"` // pages without inlinks that got another status, by status
+	Duplicates int64              `json:"duplicates"`
+	Lifted     int64              `json:"duplicates_lifted,omitempty"` // pages that are no duplicates any more
+	Indexed    int64              `json:"indexed"`                     // pages of which a document was sent, each of the three that follow
 	// IndexedNew were in no index before, IndexedChanged replaced an older version; IndexedAgain
 	// were sent once more (a reindex, a writer that was down or killed).
 	IndexedNew     int64            `json:"indexed_new"`
@@ -103,6 +106,29 @@ type Report struct {
 	Freshness []update.TargetReport `json:"freshness,omitempty"`
 }
 
+// Example is a URL and what went wrong with it.
+type Example struct {
+	URL     string `json:"url"`
+	Message string `json:"message"`
+}
+
+// maxExample is how many bytes of a message are kept.
+const maxExample = 500
+
+// example keeps the first message of a reason.
+func (s *Summary) example(why, url, message string) {
+	if _, known := s.s.Examples[why]; known || message == "" {
+		return
+	}
+	if s.s.Examples == nil {
+		s.s.Examples = map[string]Example{}
+	}
+	if len(message) > maxExample {
+		message = message[:maxExample] + "…"
+	}
+	s.s.Examples[why] = Example{url, message}
+}
+
 func bump(m *map[string]int64, key string, n int64) {
 	if n == 0 {
 		return
@@ -124,6 +150,9 @@ func (s *Summary) fetched(f *segment.Fetch) {
 	}
 	if why := fetch.Failure(f); why != "" {
 		bump(&s.s.Failures, why, 1)
+		if f.Protocol.HTTP == 0 && f.Protocol.Code != model.ProtocolRobotsDenied {
+			s.example(why, f.URL, f.Protocol.Message)
+		}
 	}
 	// The chain turns a protocol plugin's failure into a status; its text is all
 	// that is left of the error.
@@ -132,10 +161,11 @@ func (s *Summary) fetched(f *segment.Fetch) {
 	}
 }
 
-func (s *Summary) released(why fetch.Release) {
+func (s *Summary) released(why fetch.Release, url, cause string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	bump(&s.s.Released, string(why), 1)
+	s.example(string(why), url, cause)
 }
 
 func (s *Summary) parsed(p *segment.Parsed) {
@@ -215,6 +245,7 @@ func (s *Summary) Report() Report {
 	for _, m := range []*map[string]int64{&r.Status, &r.Failures, &r.Truncated, &r.Released, &r.ParseFails, &r.Dropped, &r.Updated, &r.Orphaned, &r.Skipped, &r.Refused, &r.Waiting, &r.Rejected} {
 		*m = maps.Clone(*m)
 	}
+	r.Examples = maps.Clone(r.Examples)
 	r.Poisonous, r.Down, r.Incomplete = slices.Clone(r.Poisonous), slices.Clone(r.Down), slices.Clone(r.Incomplete)
 	return r
 }

@@ -31,6 +31,8 @@ type DedupOptions struct {
 	// Group restricts duplicates to a host (urlkey.ByHost) or a registered
 	// domain (urlkey.ByDomain); nil compares all pages.
 	Group *urlkey.Mode
+	// Progress, when set, is told now and then how many changed records were looked at.
+	Progress func(records int64)
 }
 
 // DedupStats say what a Dedup did.
@@ -236,6 +238,9 @@ func (d *deduper) run(ctx context.Context) error {
 			if err := d.big(ctx, sig); err != nil {
 				return err
 			}
+		}
+		if d.o.Progress != nil {
+			d.o.Progress(int64(d.stats.Dirty))
 		}
 	}
 	return nil

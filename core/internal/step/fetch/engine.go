@@ -68,6 +68,8 @@ const (
 type Outcome struct {
 	Item     Item
 	Released Release
+	// Cause is what went wrong before the release, when that is known.
+	Cause string
 	// HoldUntil is when the host can be asked again, when that is later than now: handing
 	// the URL out before is of no use.
 	HoldUntil time.Time
@@ -250,9 +252,9 @@ func (e *Engine) released(r frontier.Released[job]) *Outcome {
 	return o
 }
 
-func (e *Engine) giveBack(ctx context.Context, it Item, why Release, until time.Time) error {
+func (e *Engine) giveBack(ctx context.Context, it Item, why Release, cause string, until time.Time) error {
 	e.Stats.Released(why)
-	return e.deps.Sink(ctx, &Outcome{Item: it, Released: why, HoldUntil: until})
+	return e.deps.Sink(ctx, &Outcome{Item: it, Released: why, Cause: cause, HoldUntil: until})
 }
 
 // Stop lets requests under way finish and starts no more.

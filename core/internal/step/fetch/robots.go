@@ -148,7 +148,7 @@ func (e *Engine) admit(ctx context.Context, it frontier.Item[job]) (bool, error)
 		if err := e.release(ctx, e.front.Done(it, now, frontier.NotAsked)); err != nil {
 			return false, err
 		}
-		return false, e.giveBack(ctx, it.Payload.item, ReleasedRobots, until)
+		return false, e.giveBack(ctx, it.Payload.item, ReleasedRobots, "", until)
 	}
 	if d := ent.rules.CrawlDelay; d > 0 {
 		if e.tooSlow(d) {
@@ -157,7 +157,7 @@ func (e *Engine) admit(ctx context.Context, it frontier.Item[job]) (bool, error)
 			if err := e.release(ctx, e.front.Done(it, now, frontier.NotAsked)); err != nil {
 				return false, err
 			}
-			return false, e.giveBack(ctx, it.Payload.item, ReleasedCrawlDelay, until)
+			return false, e.giveBack(ctx, it.Payload.item, ReleasedCrawlDelay, "", until)
 		}
 		e.front.SetDelay(it.Queue, d, now)
 		if since := now.Sub(e.born); ent.loaded && since < d {
@@ -263,7 +263,7 @@ func (e *Engine) finishRobots(ctx context.Context, t *robotsTask, resp *protocol
 		return fmt.Errorf("hold %s: %w", t.queue, err)
 	}
 	for _, it := range waiting {
-		if err := e.giveBack(ctx, it.Payload.item, ReleasedRobots, until); err != nil {
+		if err := e.giveBack(ctx, it.Payload.item, ReleasedRobots, failed, until); err != nil {
 			return err
 		}
 	}

@@ -66,6 +66,8 @@ type Deps struct {
 	Failed func(url string, err error)
 	// Health, when set, remembers from step to step which writers take nothing.
 	Health *Health
+	// Progress, when set, is told now and then how many pages the step has gone through.
+	Progress func(pages int64)
 	// Stop, when closed, ends a step: nothing more is tried again, and what is sent is
 	// committed. The rest keeps its marks.
 	Stop <-chan struct{}
@@ -98,6 +100,7 @@ type Indexer struct {
 	cfg   Config
 	needs manifest.Needs
 	rep   Report
+	pages int64 // gone through
 }
 
 // New returns an indexer.
@@ -150,7 +153,9 @@ func (x *Indexer) Clean(ctx context.Context) (Report, error) {
 			if err := x.name(ctx, fates); err != nil {
 				return err
 			}
-			return s.portion(ctx, fates)
+			err = s.portion(ctx, fates)
+			x.passed(1)
+			return err
 		})
 		return err
 	})
@@ -295,7 +300,17 @@ func (x *Indexer) portion(ctx context.Context, s *session, keys []urlkey.Key) er
 	if err := x.build(ctx, build); err != nil {
 		return err
 	}
-	return s.portion(ctx, fates)
+	err := s.portion(ctx, fates)
+	x.passed(len(keys))
+	return err
+}
+
+// passed tells of more pages that were gone through.
+func (x *Indexer) passed(n int) {
+	x.pages += int64(n)
+	if x.Progress != nil {
+		x.Progress(x.pages)
+	}
 }
 
 // name sets the ids of documents.

@@ -36,6 +36,8 @@ type Deps struct {
 	DB    *crawldb.DB
 	Links outlinks.Links
 	Now   time.Time
+	// Progress, when set, is told now and then how many pages were gone through.
+	Progress func(pages int64)
 }
 
 // Report says what the step did.
@@ -64,11 +66,16 @@ func Run(ctx context.Context, d Deps, seg string) (Report, error) {
 		d.Links.MarkTargets = holds
 	}
 	var pages []page
+	var passed int64
 	flush := func() error {
 		if len(pages) == 0 {
 			return nil
 		}
 		err := d.invert(ctx, pages, &rep)
+		passed += int64(len(pages))
+		if d.Progress != nil {
+			d.Progress(passed)
+		}
 		pages = pages[:0]
 		return err
 	}
